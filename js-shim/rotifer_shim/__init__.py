@@ -1,0 +1,1 @@
+"""Where the JavaScript files of the shim are."""
