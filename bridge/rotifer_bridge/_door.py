@@ -1,0 +1,97 @@
+"""The door: what a worker's memory requests are answered with.
+
+The door knows who calls (agent, gene, run): that is which socket a request came by, never a field
+of the request (design §1, memory §4).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from rotifer_engine import ABSENT, AgentMemoryError, perform
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rotifer_engine import AgentMemory, Caller, Entry
+
+__all__ = ["MEMORY_OPS", "Door", "failure"]
+
+MEMORY_OPS = frozenset({"read", "write", "query", "delete"})
+
+_dumps = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def failure(code: str, message: str) -> bytes:
+    """The reply that becomes a ``MemoryError`` in the gene."""
+    return b'{"error":' + _dumps({"code": code, "message": message}).encode() + b"}\n"
+
+
+class Door:
+    """One gene's way to one agent's memory.
+
+    Args:
+        memory: the agent's memory.
+        caller: who acts: the gene's v2 identity and domain.
+        on_fault: told of a fault of ours that a gene was answered ``MEMORY_STORAGE_ERROR`` for.
+    """
+
+    def __init__(
+        self, memory: AgentMemory, caller: Caller, *, on_fault: Callable[[str], object]
+    ) -> None:
+        self._memory = memory
+        self._caller = caller
+        self._on_fault = on_fault
+
+    def answer(self, request: dict[str, object], value: bytes, *, live: bool) -> bytes:
+        """Carry out one memory call and give the reply's bytes; never raises.
+
+        Args:
+            request: the JSON line: ``op``, and the call's fields (wasm-genes §3).
+            value: the bytes behind it (a write's value).
+            live: whether the call was made in the run that is going on; a handle kept from an
+                earlier run is denied (memory §4).
+        """
+        op = request.pop("op")
+        try:
+            if not live:
+                key = request.get("key")
+                self._memory.deny(
+                    self._caller,
+                    op,
+                    key if isinstance(key, str) else None,
+                    reason="this ctx.memory belongs to a run that has ended",
+                )
+            result = perform(
+                self._memory,
+                self._caller,
+                op,  # type: ignore[arg-type]  # one of MEMORY_OPS
+                request,
+                value if op == "write" else ABSENT,
+            )
+        except AgentMemoryError as error:
+            return failure(error.code, error.message)
+        except Exception as error:  # noqa: BLE001 - the supervisor must outlive any call
+            self._on_fault(f"memory {op} failed inside: {type(error).__name__}: {error}")
+            return failure("MEMORY_STORAGE_ERROR", f"internal error in the memory's {op} call")
+        if result is None:
+            return b'{"entry":null}\n'
+        if isinstance(result, list):
+            return _entries(result)
+        return b"".join(
+            (
+                b'{"entry":',
+                result.meta_json().encode("ascii"),
+                b',"size":%d}\n' % len(result.value),
+                result.value,
+            )
+        )
+
+
+def _entries(found: list[Entry]) -> bytes:
+    """The reply of a query: metadata in the JSON line, the values behind it in the same order."""
+    metas = ",".join([entry.meta_json() for entry in found])
+    sizes = ",".join([str(len(entry.value)) for entry in found])
+    head = f'{{"entries":[{metas}],"sizes":[{sizes}]}}\n'
+    return b"".join([head.encode("ascii"), *[entry.value for entry in found]])

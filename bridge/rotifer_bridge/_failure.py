@@ -1,0 +1,131 @@
+"""What a worker tells of a failed run, put into words for the gene's author (projects §3, E0052)."""
+
+from __future__ import annotations
+
+import os
+import re
+from signal import Signals
+from typing import Any
+from urllib.parse import unquote
+
+from rotifer_bridge.errors import GeneFailed, WorkerDied
+
+__all__ = ["EXIT_DISCONNECTED", "death", "failed", "refusal"]
+
+EXIT_DISCONNECTED = 113
+"""What the shim exits with when the wire breaks (channel.cjs says the same)."""
+
+_FRAME = re.compile(r"(?:file://)?(?P<path>/[^\n]*?):(?P<line>\d+)(?::(?P<column>\d+))?\)?$", re.M)
+
+
+def failed(gene: str, folder: str, kind: str, error: Any, *, limit: int) -> GeneFailed:
+    """The error for a ``failed`` message.
+
+    Args:
+        gene: the gene's name.
+        folder: the gene's folder, to find the first stack frame in it.
+        kind: what went wrong, in the shim's words (worker.cjs).
+        error: ``{name, message, stack?, code?}`` of what was thrown, as the worker tells it.
+        limit: the largest output accepted, in bytes.
+    """
+    told = error if isinstance(error, dict) else {}
+    name, text = str(told.get("name", "")), str(told.get("message", ""))
+    stack = str(told.get("stack", ""))
+    thrown = _thrown(name, text, stack)
+    help_ = None
+    if kind in {"threw", "uncaught"}:
+        message = f"gene '{gene}' threw {thrown}"
+        if told.get("code") and name == "MemoryError":
+            message = f"gene '{gene}' threw MemoryError {told['code']}: {text}"
+    elif kind == "load":
+        message = f"gene '{gene}' could not be loaded: {thrown}"
+    elif kind == "no-express":
+        seen = f" (its exports are: {text})" if text else " (it exports nothing)"
+        message = f"gene '{gene}' exports no function 'express'{seen}"
+        help_ = "write 'export function express(input, ctx) { ... }' in its index file"
+    elif kind == "undefined":
+        message = f"gene '{gene}' returned undefined, which JSON cannot hold"
+        help_ = "return a JSON value from express; null for nothing"
+    elif kind == "not-json":
+        reason = text if name == "string" else thrown
+        message = f"gene '{gene}' returned what JSON cannot hold: {reason}"
+        help_ = "return strings, finite numbers, booleans, null, arrays and plain objects"
+    elif kind == "too-large":
+        size = f"{int(text):,}" if text.isdecimal() else text
+        message = f"gene '{gene}' returned {size} bytes of JSON; the limit is {limit:,}"
+    elif kind == "exited":
+        message = f"gene '{gene}' called process.exit({text}) before it answered"
+        help_ = "return the answer from express; the process is the bridge's to end"
+    elif kind == "unsettled":
+        message = f"gene '{gene}' never answered: its promise can no longer settle"
+        help_ = "nothing is left that could resolve it; look for a resolve() that is never called"
+    else:
+        message = f"gene '{gene}' failed: {kind[:40]}"
+    return GeneFailed(message, code="E0052", where=_where(stack, folder), help=help_)
+
+
+def refusal(gene: str, message: object) -> GeneFailed:
+    """The error for an output whose only key is ``__rotifer_error`` (projects §4)."""
+    told = message.get("message") if isinstance(message, dict) else message
+    return GeneFailed(f"gene '{gene}' refused: INVALID_INPUT: {told}", code="E0052")
+
+
+def death(gene: str, status: int | None, last_words: str, *, limit: int) -> WorkerDied:
+    """The error for a process that ended before it answered.
+
+    Args:
+        gene: the gene's name.
+        status: what ``os.waitstatus_to_exitcode`` gives; None where somebody else reaped it.
+        last_words: the end of what it wrote on stderr.
+        limit: the largest message accepted, in bytes.
+    """
+    help_ = None
+    if status is None:
+        how = "ended"
+    elif status == EXIT_DISCONNECTED:
+        how = f"lost its channel (a message over {limit:,} bytes, or one that is not the protocol)"
+    elif status >= 0:
+        how = f"ended with exit code {status}"
+    else:
+        try:
+            how = f"was killed by {Signals(-status).name}"
+        except ValueError:
+            how = f"was killed by signal {-status}"
+    if "heap out of memory" in last_words:
+        how = "ran out of memory"
+        help_ = "the gene holds more than Node's heap; work on smaller pieces"
+    return WorkerDied(
+        f"gene '{gene}': its process {how} before it answered", code="E0052", help=help_
+    )
+
+
+def _thrown(name: str, text: str, stack: str) -> str:
+    """What was thrown, so that a thrown string, null or undefined is told from an Error."""
+    if name in {"null", "undefined", "unknown"}:
+        return text if name == "unknown" else name
+    if stack or name not in {
+        "string",
+        "number",
+        "boolean",
+        "bigint",
+        "symbol",
+        "object",
+        "function",
+    }:
+        return f"{name}: {text}" if text else name
+    if name == "string":
+        return f"the string {text!r}"
+    return f"the {name} {text}"
+
+
+def _where(stack: str, folder: str) -> str | None:
+    """``path:line:column`` of the first stack frame in the gene's own files."""
+    prefix = folder.rstrip("/") + "/"
+    for frame in _FRAME.finditer(stack):
+        path = frame["path"]
+        if "file://" in frame[0] or "%" in path:
+            path = unquote(path)
+        if path.startswith(prefix):
+            column = f":{frame['column']}" if frame["column"] else ""
+            return f"{os.path.relpath(path)}:{frame['line']}{column}"
+    return None

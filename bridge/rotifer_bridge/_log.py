@@ -1,0 +1,98 @@
+"""What a gene prints: read from its own pipe, cut into lines, bounded (design §2).
+
+A gene's output is never the protocol and never the result; it becomes lines on stderr.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["RUN_LIMIT", "LogPipe"]
+
+RUN_LIMIT = 1_048_576
+"""How much of one stream is shown of one run, in bytes [ours]; the rest is counted and dropped."""
+_LINE_LIMIT = 16_384
+_CHUNK = 65_536
+_LAST_WORDS = 4_096
+_TURN = 1_048_576
+
+
+class LogPipe:
+    """The reading end of a worker's stdout or stderr.
+
+    Args:
+        fd: the descriptor; closed by ``finish``.
+        on_line: called with each whole line, without its line feed.
+    """
+
+    def __init__(self, fd: int, on_line: Callable[[str], object]) -> None:
+        self.fd = fd
+        self._on_line = on_line
+        self._rest = b""
+        self._tail = b""
+        self._shown = 0
+        self._dropped = 0
+        self._read = 0
+        os.set_blocking(fd, False)
+
+    def drain(self, limit: int = _TURN) -> bool:
+        """Read what is there without waiting, at most ``limit`` bytes; False at the stream's end.
+
+        The limit keeps a flood from holding up whoever watches the clock.
+        """
+        end = self._read + limit
+        while self._read < end:
+            try:
+                chunk = os.read(self.fd, _CHUNK)
+            except BlockingIOError:
+                return True
+            if not chunk:
+                return False
+            self._read += len(chunk)
+            self._take(chunk)
+        return True
+
+    def end_run(self, gene: str) -> None:
+        """Give out an unfinished last line, and say how much was dropped of this run."""
+        if self._rest:
+            self._emit(self._rest)
+            self._rest = b""
+        if self._dropped:
+            total = self._shown + self._dropped
+            self._on_line(
+                f"... gene '{gene}' printed {total:,} bytes; "
+                f"the first {RUN_LIMIT:,} are shown, {self._dropped:,} dropped"
+            )
+        self._shown = self._dropped = 0
+
+    def last_words(self) -> str:
+        """The end of all that was read, for the message about a death."""
+        return self._tail.decode("utf-8", "replace")
+
+    def finish(self, gene: str) -> None:
+        """Read the rest of a dead process's stream and close the descriptor."""
+        self.drain()
+        self.end_run(gene)
+        os.close(self.fd)
+
+    def _take(self, chunk: bytes) -> None:
+        self._tail = (self._tail + chunk)[-_LAST_WORDS:]
+        room = RUN_LIMIT - self._shown
+        if len(chunk) > room:
+            self._dropped += len(chunk) - room
+            chunk = chunk[:room]
+        self._shown += len(chunk)
+        *lines, rest = (self._rest + chunk).split(b"\n")
+        for line in lines:
+            self._emit(line)
+        while len(rest) > _LINE_LIMIT:
+            self._emit(rest[:_LINE_LIMIT])
+            rest = rest[_LINE_LIMIT:]
+        self._rest = rest
+
+    def _emit(self, line: bytes) -> None:
+        self._on_line(line.decode("utf-8", "replace").rstrip("\r"))

@@ -1,0 +1,144 @@
+"""One nng reply socket over one inherited stream (design §2).
+
+``pynng``'s package costs 20-50 ms to import (asyncio, ssl, logging), its extension module 2-7:
+the extension is loaded by itself where that works, and through the package where it does not.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+__all__ = ["Responder", "extension"]
+
+_ECLOSED = 7
+_HEAD_BYTES = (
+    2048  # nearly every request's JSON line fits in this; a longer one is found all the same
+)
+_extension: tuple[Any, Any] | None = None
+
+
+def extension(*, private: bool = True) -> tuple[Any, Any]:
+    """``(ffi, lib)`` of pynng's extension module, loaded once a process.
+
+    Args:
+        private: try the extension without its package first (a test takes both ways).
+    """
+    global _extension  # noqa: PLW0603 - one library a process
+    if _extension is None:
+        module = sys.modules.get("pynng._nng") or (_load_private() if private else None)
+        if module is None:
+            import pynng._nng as module
+        if "pynng" not in sys.modules:
+            _single_threads(module.lib)
+        _extension = (module.ffi, module.lib)
+    return _extension
+
+
+def _load_private() -> Any:
+    """``pynng._nng`` without ``pynng/__init__.py``, or None where that cannot be done."""
+    from importlib.machinery import PathFinder
+    from importlib.util import module_from_spec
+
+    try:
+        package = PathFinder.find_spec("pynng")
+        places = package.submodule_search_locations if package else None
+        spec = PathFinder.find_spec("pynng._nng", list(places or ()))
+        if spec is None or spec.loader is None:
+            return None
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+    except (ImportError, AttributeError, OSError):
+        return None
+    # The package, if somebody imports it later, must find this very instance.
+    sys.modules["pynng._nng"] = module
+    return module
+
+
+def _single_threads(lib: Any) -> None:
+    """Limit nng to one thread of each kind: fewer wake-ups a message (77 µs for 90, design §2).
+
+    Only where no one else in the process uses nng yet; nng ignores it after its first socket.
+    """
+    for kind in ("TASK", "POLLER", "EXPIRE"):
+        for bound in ("NUM", "MAX"):
+            lib.nng_init_set_parameter(getattr(lib, f"NNG_INIT_{bound}_{kind}_THREADS"), 1)
+
+
+class Responder:
+    """The reply end (REP) of one connection. Nothing else can connect to it.
+
+    ``recv`` and ``send`` belong to one thread and alternate strictly; ``close`` may come from
+    another one and ends a waiting ``recv``.
+
+    Args:
+        fd: a connected stream socket; nng owns it from here on, also when this raises.
+        max_message: the largest message accepted, in bytes; nng hangs up on a larger one.
+    """
+
+    def __init__(self, fd: int, *, max_message: int) -> None:
+        ffi, lib = extension()
+        self._ffi, self._lib = ffi, lib
+        self._closed = False
+        socket = ffi.new("nng_socket *")
+        self._check(lib.nng_rep0_open(socket))
+        self._socket = socket[0]
+        self._slot = ffi.new("nng_msg **")
+        listener = ffi.new("nng_listener *")
+        try:
+            # The limit counts the 4 bytes of the request id.
+            self._check(lib.nng_socket_set_size(self._socket, b"recv-size-max", max_message + 4))
+            self._check(lib.nng_listen(self._socket, b"socket://", listener, 0))
+            # One listener per descriptor: several queued on one lose connections (design §2).
+            self._check(lib.nng_listener_set_int(listener[0], b"socket:fd", fd))
+        except OSError:
+            self.close()
+            raise
+
+    def _check(self, code: int) -> None:
+        if code:
+            reason = self._ffi.string(self._lib.nng_strerror(code)).decode()
+            raise OSError(f"nng: {reason}")
+
+    def recv(self) -> tuple[bytes, bytes] | None:
+        """Wait for the next request: its JSON line and the bytes behind it; None once closed."""
+        ffi, lib = self._ffi, self._lib
+        code = lib.nng_recvmsg(self._socket, self._slot, 0)
+        if code:
+            if code == _ECLOSED:
+                return None
+            self._check(code)
+        message = self._slot[0]
+        size = lib.nng_msg_len(message)
+        view = ffi.buffer(lib.nng_msg_body(message), size)
+        start: bytes = view[:_HEAD_BYTES]
+        end = start.find(b"\n")
+        if end < 0:
+            start = view[:]
+            end = start.find(b"\n")
+        if end < 0:
+            end = size
+        rest: bytes = view[end + 1 :] if end + 1 < size else b""
+        lib.nng_msg_free(message)
+        return start[:end], rest
+
+    def send(self, payload: bytes) -> bool:
+        """Answer the request received last; False once closed."""
+        lib = self._lib
+        slot = self._slot
+        self._check(lib.nng_msg_alloc(slot, 0))
+        message = slot[0]
+        code = lib.nng_msg_append(message, payload, len(payload))
+        code = code or lib.nng_sendmsg(self._socket, message, 0)
+        if code:
+            lib.nng_msg_free(message)
+            if code == _ECLOSED:
+                return False
+            self._check(code)
+        return True
+
+    def close(self) -> None:
+        """Close the socket and its descriptor; a waiting ``recv`` returns None. May be repeated."""
+        if not self._closed:
+            self._closed = True
+            self._lib.nng_close(self._socket)

