@@ -1,0 +1,127 @@
+"""The trusted Node process that compiles a gene's sources (design §4).
+
+It runs no code of the gene. It gets the request as a file, no environment, a session of its own and
+a limit on its time, and it is gone when this function returns.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import select
+import signal
+import tempfile
+import time
+from collections.abc import Mapping
+from typing import IO, cast
+
+from rotifer_shim import shim_path
+
+__all__ = ["transform"]
+
+# The inner door is the better compiler; a Node without the option (it exits with 9) is asked again.
+_FLAGS = ("--expose-internals", "--experimental-vm-modules", "--no-warnings")
+_BAD_OPTION = 9
+
+# What a Node that is a script, or stands on libraries of its own, needs to start.
+_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH")
+
+
+def transform(node: str, request: Mapping[str, object], *, time_limit: float) -> dict[str, object]:
+    """Have ``transform.cjs`` answer a request.
+
+    Args:
+        node: the Node binary, absolute.
+        request: what stands on its standard input, as ``transform.cjs`` says.
+        time_limit: seconds.
+
+    Raises:
+        OSError: Node could not be started.
+        RuntimeError: it gave no answer; the text says why.
+    """
+    deadline = time.monotonic() + time_limit
+    with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stderr:
+        stdin.write(json.dumps(request).encode())
+        stdin.flush()
+        for flags in (_FLAGS, _FLAGS[1:]):
+            answer, status = _attempt([node, *flags], stdin, stderr, deadline)
+            if answer.endswith(b"\n"):
+                return cast("dict[str, object]", json.loads(answer))
+            if status != _BAD_OPTION:
+                break
+        stderr.seek(0)
+        words = stderr.read(2_000).decode(errors="replace").strip()
+    if status is None:
+        raise RuntimeError(f"Node gave no answer within {time_limit:g} s")
+    raise RuntimeError(f"Node ended with {_ending(status)}: {words or 'it said nothing'}")
+
+
+def _attempt(
+    command: list[str], stdin: IO[bytes], stderr: IO[bytes], deadline: float
+) -> tuple[bytes, int | None]:
+    """Run it once; its output and exit status, None when its time was up."""
+    stdin.seek(0)
+    reading, writing = os.pipe()
+    pid = 0
+    try:
+        pid = os.posix_spawn(
+            command[0],
+            [*command, shim_path("transform.cjs")],
+            {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, stdin.fileno(), 0),
+                (os.POSIX_SPAWN_DUP2, writing, 1),
+                (os.POSIX_SPAWN_DUP2, stderr.fileno(), 2),
+            ],
+            setsid=True,
+        )
+        os.close(writing)
+        writing = -1
+        _limit_cpu(pid, deadline)
+        output = _read_line(reading, deadline)
+        if output is None:
+            return b"", None
+        if output.endswith(b"\n"):
+            return output, 0
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        pid = 0
+        return output, status
+    finally:
+        if pid:
+            # Its answer is in: nobody waits for Node to tidy up.
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        os.close(reading)
+        if writing != -1:
+            os.close(writing)
+
+
+def _limit_cpu(pid: int, deadline: float) -> None:
+    """Let the kernel end it too, should this process be killed before it can."""
+    seconds = max(1, round(deadline - time.monotonic()))
+    try:
+        resource.prlimit(pid, resource.RLIMIT_CPU, (seconds, seconds))
+    except OSError:
+        return  # it has ended already
+
+
+def _read_line(fd: int, deadline: float) -> bytes | None:
+    """Read up to the end of the line or of the file; None when the time is up first."""
+    parts: list[bytes] = []
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    while (left := deadline - time.monotonic()) > 0:
+        if not poll.poll(left * 1_000):
+            continue
+        part = os.read(fd, 1 << 20)
+        parts.append(part)
+        if not part or part.endswith(b"\n"):
+            return b"".join(parts)
+    return None
+
+
+def _ending(status: int) -> str:
+    if status < 0:
+        return f"signal {signal.Signals(-status).name}"
+    return f"exit code {status}"
