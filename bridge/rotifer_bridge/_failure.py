@@ -1,4 +1,4 @@
-"""What a worker tells of a failed run, put into words for the gene's author (projects §3, E0052)."""
+"""What a worker tells of a failed run, in words for the gene's author (projects §3, E0052)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ __all__ = ["EXIT_DISCONNECTED", "death", "failed", "refusal"]
 EXIT_DISCONNECTED = 113
 """What the shim exits with when the wire breaks (channel.cjs says the same)."""
 
-_FRAME = re.compile(r"(?:file://)?(?P<path>/[^\n]*?):(?P<line>\d+)(?::(?P<column>\d+))?\)?$", re.M)
+_FRAME = re.compile(
+    r"(?:file://)?(?P<path>/[^\n]*?):(?P<line>\d+)(?::(?P<column>\d+))?\)?$", re.MULTILINE
+)
 
 
 def failed(gene: str, folder: str, kind: str, error: Any, *, limit: int) -> GeneFailed:

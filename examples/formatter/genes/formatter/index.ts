@@ -1,0 +1,24 @@
+import type { GeneMemoryAccess } from "@rotifer/playground/memory";
+
+import { reindent } from "./reindent";
+const KEY = "formatter/indent";
+
+export function express(
+  input: { code: string; indent?: number },
+  ctx: { memory: GeneMemoryAccess },
+): { formatted: string; indent: number } {
+  let indent = input.indent;
+
+  if (indent === undefined) {
+    const saved = ctx.memory.readMemory(KEY, "PREFERENCE");
+    indent = saved ? Number(new TextDecoder().decode(saved.value)) : 2;
+  } else {
+    ctx.memory.writeMemory(
+      KEY,
+      new TextEncoder().encode(String(indent)),
+      "PREFERENCE",
+    );
+  }
+
+  return { formatted: reindent(input.code, indent), indent };
+}
