@@ -81,9 +81,7 @@ def rotifer(project: str, *arguments: str) -> str:
 
 def formatted(project: str, given: dict[str, object]) -> dict[str, object]:
     """Run the agent and return its output."""
-    text = rotifer(
-        project, "agent", "run", "my-formatter", "--json", "--input", json.dumps(given)
-    )
+    text = rotifer(project, "agent", "run", "my-formatter", "--json", "--input", json.dumps(given))
     output: dict[str, object] = json.loads(text)["output"]
     print("".join(f"  | {line}\n" for line in str(output["formatted"]).splitlines()), end="")
     return output

@@ -1,0 +1,107 @@
+"""What a cold ``rotifer agent run`` costs, beside ``node`` running the same ``.ts`` file.
+
+The two take turns; the figures are wall-clock milliseconds of whole processes, and their ratio.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from statistics import median
+
+from _tables import percentile, save, table
+
+from rotifer_bridge._node import find_node
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+EXAMPLE = os.path.join(HERE, os.pardir, "examples", "formatter", "genes", "formatter")
+INPUT = {"code": "f(\nx\n)", "indent": 4}
+
+# What `node` runs: the same gene, with a memory that holds nothing.
+ALONE = """
+import { express } from './index.ts';
+const memory = { readMemory: () => null, writeMemory: () => null };
+process.stdout.write(JSON.stringify(express(%s, { memory })));
+"""
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=20)
+    runs = parser.parse_args().runs
+    with tempfile.TemporaryDirectory(prefix="rotifer-bench-") as folder:
+        samples = measure(folder, runs)
+    report(samples)
+
+
+def measure(folder: str, runs: int) -> dict[str, list[float]]:
+    """``what -> milliseconds of each run``."""
+    gene = os.path.join(folder, "genes", "formatter")
+    shutil.copytree(EXAMPLE, gene)
+    with open(os.path.join(folder, "rotifer.json"), "w", encoding="utf-8") as file:
+        file.write('{"name": "bench"}')
+    rotifer = os.path.join(os.path.dirname(sys.executable), "rotifer")
+    run([rotifer, "wrap", "formatter"], folder)
+    run([rotifer, "agent", "create", "bench", "-g", "formatter"], folder)
+
+    alone = os.path.join(folder, "alone")
+    shutil.copytree(EXAMPLE, alone)
+    main_file = os.path.join(alone, "main.ts")
+    index = os.path.join(alone, "index.ts")
+    with open(main_file, "w", encoding="utf-8") as file:
+        file.write(ALONE % json.dumps(INPUT))
+    with open(index, encoding="utf-8") as file:
+        text = file.read()
+    with open(index, "w", encoding="utf-8") as file:
+        file.write(text.replace('"./reindent"', '"./reindent.ts"'))  # node wants the extension
+    node = find_node(None).path
+
+    agent_run = [rotifer, "agent", "run", "bench", "--json", "--input", json.dumps(INPUT)]
+    cache = os.path.join(folder, ".rotifer", "cache")
+    samples: dict[str, list[float]] = {}
+
+    def timed(what: str, command: list[str]) -> None:
+        samples.setdefault(what, []).append(run(command, folder))
+
+    for command in (agent_run, [node, main_file], [sys.executable, "-c", "pass"]):
+        run(command, folder)
+    for _ in range(runs):
+        timed("node gene.ts (type stripping)", [node, main_file])
+        timed("rotifer agent run, gene seen before", agent_run)
+        shutil.rmtree(cache, ignore_errors=True)
+        timed("rotifer agent run, gene new", agent_run)
+        timed("node, empty script", [node, "-e", "0"])
+        timed("python, empty script", [sys.executable, "-c", "pass"])
+    return samples
+
+
+def run(command: list[str], folder: str) -> float:
+    """Milliseconds of one whole process, which must succeed."""
+    start = time.perf_counter()
+    subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, check=True)
+    return (time.perf_counter() - start) * 1e3
+
+
+def report(samples: dict[str, list[float]]) -> None:
+    """Print the table, and save the figures."""
+    node = median(samples["node gene.ts (type stripping)"])
+    table(
+        "Cold start (ms)",
+        ["command", "median", "p90", "to node gene.ts"],
+        [
+            (what, f"{median(s):.1f}", f"{percentile(s, 0.9):.1f}", f"{median(s) / node:.2f}")
+            for what, s in samples.items()
+        ],
+    )
+    save("cold_start", {what: median(s) for what, s in samples.items()})
+
+
+if __name__ == "__main__":
+    main()
