@@ -1,0 +1,176 @@
+"""Making an agent (projects §3): everything is judged first, the record is written last."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rotifer_bridge._composition import make_composition, parse_composition
+from rotifer_bridge._files import lock_folder
+from rotifer_bridge._gene import Gene, load_gene
+from rotifer_bridge._handover import handover_warnings
+from rotifer_bridge._names import check_agent_name, check_domain, shown
+from rotifer_bridge._record import AgentRecord, new_record, save_record
+from rotifer_bridge.errors import AgentError, GeneError, RotiferError, UsageError
+from rotifer_engine import (
+    DEFAULT_QUOTA_BYTES,
+    MAX_QUOTA_BYTES,
+    AgentMemoryError,
+    format_time,
+    parse_quota,
+)
+
+if TYPE_CHECKING:
+    from rotifer_bridge._project import Project
+
+__all__ = ["Created", "create_agent", "pick_genes"]
+
+
+class Created(NamedTuple):
+    """A new agent's record, and what a person should know about it."""
+
+    record: AgentRecord
+    warnings: list[str]
+
+
+def create_agent(
+    project: Project,
+    name: str,
+    genes: Sequence[str],
+    *,
+    composition: str | dict[str, Any] = "Seq",
+    par_merge: str = "first",
+    memory_quota: int | str | None = None,
+    strategy: str = "manual",
+) -> Created:
+    """Write the record of a new agent; see `Project.create_agent` for the arguments.
+
+    Raises:
+        RotiferError: a name, a gene or an option is refused; nothing was written.
+    """
+    check_agent_name(name)
+    if isinstance(genes, str) or not genes:
+        raise UsageError("an agent needs at least one gene", help="name it: -g GENE")
+    loaded = [load_gene(project, gene, code="E0040") for gene in genes]
+    genome = [gene.name for gene in loaded]
+    wanted = _composition(composition, genome, par_merge)
+    quota = _quota(memory_quota)
+    project.make_state_dirs()
+    # Two processes that create the same name at once: one of them must see the other's record.
+    with lock_folder(project.agents_dir):
+        _refuse_duplicate(project, name)
+        record = save_record(
+            project.agents_dir,
+            new_record(
+                str(uuid.uuid4()),
+                name,
+                genome,
+                wanted,
+                strategy=strategy,
+                created_at=now_text(),
+                memory_quota_bytes=quota,
+            ),
+        )
+    return Created(record, _warnings(loaded, wanted["type"]))
+
+
+def pick_genes(project: Project, domain: str | None, top: int) -> tuple[list[str], list[str]]:
+    """The first ``top`` genes of a domain, and a line for each gene that cannot be read.
+
+    Compiled genes come first, as the reference ranks them, then by name **[ours]**: there is no
+    arena here whose scores could rank them.
+
+    Raises:
+        UsageError: no gene of that domain, or ``top`` is not positive.
+    """
+    if top < 1:
+        raise UsageError(f"--top is {top}; it must be at least 1")
+    if domain is not None:
+        check_domain(domain)
+    found: list[Gene] = []
+    unreadable = []
+    for name in project.gene_names():
+        try:
+            gene = load_gene(project, name)
+        except RotiferError as error:
+            unreadable.append(f"{shown(name)} is left out: {error.message}")
+            continue
+        if domain is None or gene.domain == domain:
+            found.append(gene)
+    if not found:
+        of_domain = f" of domain {shown(domain)}" if domain else ""
+        raise GeneError(
+            f"the project has no gene{of_domain}",
+            code="E0040",
+            where=project.genes_dir,
+            help="name the genes with -g, or wrap one with that domain",
+        )
+    found.sort(key=lambda gene: (not gene.compiled, gene.name))
+    return [gene.name for gene in found[:top]], unreadable
+
+
+def now_text() -> str:
+    """The time now, in the form of every time that is written."""
+    return format_time(time.time_ns() // 1_000_000)
+
+
+def _composition(
+    wanted: str | dict[str, Any], genome: Sequence[str], par_merge: str
+) -> dict[str, Any]:
+    if isinstance(wanted, str):
+        return make_composition(wanted, genome, merge=par_merge)
+    try:
+        parsed = parse_composition(wanted, genome, "--composition")
+    except AgentError as error:
+        raise UsageError(error.message, help=error.help) from None
+    return make_composition(
+        parsed["type"],
+        genome,
+        merge=parsed.get("merge", par_merge),
+        predicate=parsed.get("predicate"),
+    )
+
+
+def _quota(wanted: int | str | None) -> int:
+    if wanted is None:
+        return DEFAULT_QUOTA_BYTES
+    if isinstance(wanted, str):
+        try:
+            return parse_quota(wanted)
+        except AgentMemoryError as error:
+            raise UsageError(f"--memory-quota: {error.message}") from None
+    if isinstance(wanted, bool) or not 1 <= wanted <= MAX_QUOTA_BYTES:
+        raise UsageError(f"memory quota is {wanted} bytes; it must be 1 to {MAX_QUOTA_BYTES:,}")
+    return wanted
+
+
+def _refuse_duplicate(project: Project, name: str) -> None:
+    for record in project.records():
+        if not isinstance(record, RotiferError) and record.name == name:
+            raise AgentError(
+                f"an agent named {shown(name)} exists already",
+                where=record.path,
+                help="choose another name, or remove that record",
+            )
+
+
+def _warnings(genes: list[Gene], kind: str) -> list[str]:
+    # Compiled branches each get the input, so their neighbors never meet; TryPool's never do.
+    in_order = kind == "Seq" or (
+        kind in {"Par", "Cond", "Try"} and not all(gene.compiled for gene in genes)
+    )
+    warnings = [note for gene in genes for note in gene.notes]
+    warnings += [
+        f"gene {shown(gene.name)} was never wrapped: it has no identity, so no memory"
+        for gene in genes
+        if gene.v2_id is None
+    ]
+    if in_order:
+        warnings += handover_warnings(genes)
+    if kind in {"Par", "Cond", "Try"} and in_order:
+        warnings.append(
+            f"{kind} with a gene that is not compiled: 'agent run' runs every gene in order"
+        )
+    return list(dict.fromkeys(warnings))

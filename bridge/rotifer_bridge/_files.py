@@ -1,0 +1,117 @@
+"""The bridge's file operations: whole or not at all, private, never through a planted link.
+
+State lives in a folder that other programs may have touched, so nothing is followed that could
+lead elsewhere (projects §1: a symbolic link in the place of one of these is refused).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rotifer_bridge.errors import ProjectError
+
+__all__ = ["lock_folder", "make_private_dir", "read_regular", "refuse_link", "write_atomic"]
+
+PRIVATE_DIR = 0o700
+PRIVATE_FILE = 0o600
+
+
+def refuse_link(path: str) -> None:
+    """Raise when a symbolic link stands at ``path``; nothing there is fine."""
+    if os.path.islink(path):
+        raise ProjectError(
+            "a symbolic link stands in the place of a private file or folder",
+            where=path,
+            help="remove the link, or move what it points to here",
+        )
+
+
+def make_private_dir(path: str) -> None:
+    """Make the folder with mode 0700; an existing one is taken back from group and others."""
+    try:
+        os.mkdir(path, PRIVATE_DIR)
+    except FileExistsError:
+        refuse_link(path)
+        mode = os.lstat(path).st_mode
+        if not stat.S_ISDIR(mode):
+            raise ProjectError("a file stands where a folder belongs", where=path) from None
+        if mode & 0o077:
+            os.chmod(path, PRIVATE_DIR)
+    except OSError as error:
+        raise _cannot("make", path, error) from None
+
+
+def read_regular(path: str, limit: int | None = None) -> bytes:
+    """The bytes of a regular file that is no symbolic link.
+
+    Raises:
+        FileNotFoundError: there is nothing at ``path``.
+        ProjectError: it is a link, no regular file, longer than ``limit`` bytes, or unreadable.
+    """
+    # O_NONBLOCK: opening a FIFO must not wait for a writer.
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            refuse_link(path)
+        raise _cannot("read", path, error) from None
+    with open(fd, "rb") as file:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise ProjectError("this is not a regular file", where=path)
+        if limit is not None and status.st_size > limit:
+            raise ProjectError(
+                f"the file is {status.st_size:,} bytes; the limit is {limit:,}", where=path
+            )
+        return file.read()
+
+
+def write_atomic(path: str, data: bytes, mode: int = PRIVATE_FILE) -> None:
+    """Replace ``path`` by ``data``: readers see the old text or the new, never a part.
+
+    Raises:
+        ProjectError: it cannot be written; what was there is as it was.
+    """
+    refuse_link(path)
+    draft = f"{path}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+    try:
+        fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+        try:
+            with open(fd, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(fd)
+            os.replace(draft, path)
+        except BaseException:
+            os.unlink(draft)
+            raise
+        folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise _cannot("write", path, error) from None
+
+
+@contextmanager
+def lock_folder(path: str) -> Iterator[None]:
+    """Hold the folder against other processes that lock it, for what must be looked up and made."""
+    import fcntl
+
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _cannot(verb: str, path: str, error: OSError) -> ProjectError:
+    return ProjectError(f"cannot {verb} this: {(error.strerror or str(error)).lower()}", where=path)

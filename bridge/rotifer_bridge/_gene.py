@@ -1,0 +1,260 @@
+"""A gene as it lies in its folder (projects §2).
+
+Every loadable file is read once. The identity is taken over these bytes, the supervisor hands
+these bytes to the worker, and so the identity that acts is that of what really runs.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Any, NamedTuple, Protocol
+
+from rotifer_bridge._identity import v2_identity
+from rotifer_bridge._json import NotJSON, parse_json
+from rotifer_bridge._names import check_gene_name, shown
+from rotifer_bridge._phenotype import fidelity_of, parse_phenotype
+from rotifer_bridge.errors import GeneError
+
+__all__ = ["ENTRIES", "LOADABLE", "Gene", "gene_names", "load_gene"]
+
+# What Node or the supervisor can load as code or data.
+LOADABLE = (".ts", ".mts", ".cts", ".js", ".mjs", ".cjs", ".json", ".wasm")
+
+# Which file is the gene, first match wins: one rule for every command.
+ENTRIES = ("index.ts", "index.js", "index.mjs")
+
+MANIFEST = ".gene-manifest.json"  # by `wrap`
+COMPILED = "gene.ir.wasm"  # its presence makes the gene compiled
+COMPILE_RESULT = ".compile-result.json"  # by `compile`
+
+# [ours] A gene is read whole, so its size has a bound.
+BYTES_LIMIT = 64 * 1024 * 1024
+FILES_LIMIT = 2_000
+
+# Not part of what runs: the phenotype is in the identity by itself, the suite is about the gene.
+_LEFT_OUT = frozenset({"phenotype.json", "testsuite.json"})
+
+
+class GenesFolder(Protocol):
+    """Where genes are found: a `Project`, or anything that has its two paths."""
+
+    @property
+    def root(self) -> str:
+        """The folder that a gene may not leave."""
+
+    @property
+    def genes_dir(self) -> str:
+        """The folder of the genes' folders."""
+
+
+class Gene(NamedTuple):
+    """One gene, with the bytes of everything it can load."""
+
+    name: str
+    folder: str
+    """Absolute, symbolic links resolved."""
+    phenotype: dict[str, Any]
+    domain: str
+    fidelity: str
+    entry: str | None
+    """The source file, relative to ``folder``; none for a gene that is WASM alone or a skill."""
+    files: dict[str, bytes]
+    """By path relative to ``folder``, with ``/``."""
+    v2_id: str | None
+    """None for a gene that was never wrapped or compiled: it has no memory (memory §12)."""
+    compiled: bool
+    notes: list[str]
+    """Lines for stderr: what a person should know about this gene."""
+
+
+def load_gene(project: GenesFolder, name: object, *, code: str = "E0040") -> Gene:
+    """The gene of this name.
+
+    Args:
+        project: where to look.
+        name: checked here, so it may come straight from a record or a command line.
+        code: the error code for a gene that does not exist.
+
+    Raises:
+        GeneError: no such gene, or one that cannot be read as it stands.
+    """
+    name = check_gene_name(name, code=code)
+    folder = _folder(project, name, code)
+    phenotype_path = os.path.join(folder, "phenotype.json")
+    try:
+        data = _read(folder, phenotype_path, BYTES_LIMIT)
+    except FileNotFoundError:
+        raise GeneError(
+            f"gene {shown(name)} has no phenotype.json",
+            code=code,
+            where=folder,
+            help=f"run 'rotifer wrap {name}' first",
+        ) from None
+    phenotype = parse_phenotype(data, phenotype_path)
+    fidelity, note = fidelity_of(phenotype)
+    notes = [f"gene {shown(name)}: {note}"] if note else []
+    files = _read_files(folder)
+    compiled = COMPILED in files
+    identity, note = _acting_identity(name, folder, phenotype, files)
+    if note:
+        notes.append(note)
+    return Gene(
+        name=name,
+        folder=folder,
+        phenotype=phenotype,
+        domain=phenotype["domain"],
+        fidelity=fidelity,
+        entry=next((entry for entry in ENTRIES if entry in files), None),
+        files=files,
+        v2_id=identity,
+        compiled=compiled,
+        notes=notes,
+    )
+
+
+def gene_names(project: GenesFolder) -> list[str]:
+    """The names of the project's genes, sorted; a folder with a phenotype.json is a gene."""
+    try:
+        entries = os.listdir(project.genes_dir)
+    except FileNotFoundError:
+        return []
+    return sorted(
+        name
+        for name in entries
+        if not name.startswith(".")
+        and os.path.lexists(os.path.join(project.genes_dir, name, "phenotype.json"))
+    )
+
+
+def _folder(project: GenesFolder, name: str, code: str) -> str:
+    path = os.path.join(project.genes_dir, name)
+    folder = os.path.realpath(path)
+    if not os.path.isdir(folder):
+        raise GeneError(
+            f"gene {shown(name)} does not exist",
+            code=code,
+            where=path,
+            help="check the name; 'rotifer wrap' makes a folder with code a gene",
+        )
+    if not _inside(folder, os.path.realpath(project.root)):
+        raise GeneError(
+            f"gene {shown(name)} is a symbolic link out of the project",
+            code=code,
+            where=path,
+            help="copy the gene's folder into the project",
+        )
+    return folder
+
+
+def _acting_identity(
+    name: str, folder: str, phenotype: dict[str, Any], files: dict[str, bytes]
+) -> tuple[str | None, str | None]:
+    """The v2 identity, and the line that says when it is not the one that ``wrap`` printed."""
+    manifest = os.path.join(folder, MANIFEST)
+    wrapped = os.path.lexists(manifest)
+    if not (wrapped or COMPILED in files or os.path.lexists(os.path.join(folder, COMPILE_RESULT))):
+        return None, None
+    identity = v2_identity(phenotype, files)
+    kept = _kept_identity(manifest) if wrapped else None
+    if kept is None or kept == identity:
+        return identity, None
+    return identity, f"gene {shown(name)} changed since it was wrapped; it now acts as {identity}"
+
+
+def _kept_identity(manifest: str) -> str | None:
+    # A manifest of the reference has no identity of ours, and a damaged one says nothing: the
+    # identity that acts is computed in any case.
+    try:
+        value = parse_json(_read(os.path.dirname(manifest), manifest, BYTES_LIMIT))
+    except (GeneError, FileNotFoundError, NotJSON):
+        return None
+    kept = value.get("geneIdV2") if isinstance(value, dict) else None
+    return kept if isinstance(kept, str) else None
+
+
+def _read_files(folder: str) -> dict[str, bytes]:
+    files: dict[str, bytes] = {}
+    left = BYTES_LIMIT
+    for path in _loadable(folder, ""):
+        if len(files) == FILES_LIMIT:
+            raise GeneError(
+                f"the gene has more than {FILES_LIMIT:,} loadable files",
+                where=folder,
+                help="keep data that is not part of the gene outside its folder",
+            )
+        where = os.path.join(folder, path)
+        try:
+            data = _read(folder, where, left)
+        except FileNotFoundError:
+            raise GeneError("this file is not there", where=where) from None
+        left -= len(data)
+        files[path] = data
+    return files
+
+
+def _loadable(folder: str, under: str) -> list[str]:
+    """Relative paths of the loadable files, sorted, so that faults are found in one order."""
+    found: list[str] = []
+    try:
+        with os.scandir(os.path.join(folder, under)) as entries:
+            listed = sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        where = os.path.join(folder, under)
+        raise GeneError(f"cannot read this folder: {error.strerror}", where=where) from None
+    for entry in listed:
+        name = entry.name
+        path = f"{under}/{name}" if under else name
+        if name.startswith(".") or name == "node_modules" or path in _LEFT_OUT:
+            continue
+        if entry.is_symlink() and os.path.isdir(entry.path):
+            raise GeneError(
+                "a symbolic link to a folder cannot be part of a gene",
+                where=entry.path,
+                help="copy the folder in place of the link",
+            )
+        if entry.is_dir(follow_symlinks=False):
+            found.extend(_loadable(folder, path))
+        elif name.endswith(LOADABLE):
+            try:
+                name.encode("utf-8")
+            except UnicodeEncodeError:
+                raise GeneError(
+                    f"the file name {name!a} is not UTF-8",
+                    where=folder,
+                    help="rename the file",
+                ) from None
+            found.append(path)
+    return found
+
+
+def _read(folder: str, path: str, limit: int) -> bytes:
+    if os.path.islink(path) and not _inside(os.path.realpath(path), folder):
+        raise GeneError(
+            "a symbolic link leaves the gene's folder",
+            where=path,
+            help="copy the file in place of the link",
+        )
+    # O_NONBLOCK: opening a FIFO must not wait for a writer.
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise GeneError(f"cannot read this file: {error.strerror}", where=path) from None
+    with open(fd, "rb", buffering=0) as file:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise GeneError("this is not a regular file", where=path)
+        if status.st_size > limit:
+            raise GeneError(
+                f"the gene's loadable files are over {BYTES_LIMIT // 1024 // 1024} MiB; this one "
+                f"is {status.st_size:,} bytes",
+                where=path,
+                help="keep data that is not part of the gene outside its folder",
+            )
+        return file.readall()
+
+
+def _inside(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")

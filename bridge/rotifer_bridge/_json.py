@@ -1,0 +1,66 @@
+"""Reading JSON strictly, with messages for the person who wrote it.
+
+Python's reader is laxer than JSON (``NaN``, ``Infinity``) and speaks in offsets; users of the
+reference met raw stacks for a byte order mark. Here a BOM is accepted, what is not JSON is refused
+with line and column, and the message never echoes the text.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+__all__ = ["NotJSON", "dump_pretty", "parse_json"]
+
+
+class NotJSON(ValueError):
+    """The text is not JSON; ``str()`` says why, with line and column where there is one."""
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise NotJSON(f"{name} is not JSON")
+
+
+# One decoder, made once. A number with more digits than Python converts becomes a float, as
+# JavaScript has it; every other integer stays exact.
+def _parse_int(text: str) -> int | float:
+    return int(text) if len(text) < 400 else float(text)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_parse_int)
+
+
+def parse_json(data: bytes | str) -> Any:
+    """The value of a JSON text; a leading byte order mark is accepted.
+
+    Raises:
+        NotJSON: it is not UTF-8, not JSON, or nested too deeply to be read.
+    """
+    if isinstance(data, str):
+        text = data
+    else:
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise NotJSON(f"not UTF-8: byte 0x{data[error.start]:02x} in line {line}") from None
+    text = text.removeprefix("\ufeff")
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        if not text.strip():
+            raise NotJSON("it is empty") from None
+        # The reader's words start with a capital and may end in a colon.
+        why = error.msg[:1].lower() + error.msg[1:]
+        raise NotJSON(f"line {error.lineno}, column {error.colno}: {why}") from None
+    except RecursionError:
+        raise NotJSON("it is nested too deeply to be read") from None
+
+
+def dump_pretty(value: Any) -> bytes:
+    """The text of a file we write: two spaces, a final newline, any Unicode kept as it is."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:  # a lone surrogate: only its escape can be written
+        return (json.dumps(value, indent=2, allow_nan=False) + "\n").encode("ascii")

@@ -1,0 +1,116 @@
+r"""What genes, agents, domains and versions may be called (projects §2).
+
+A gene's name is the name of its folder, so the rule is also what keeps a genome inside the
+project. Agents that we create follow the gene rule **[ours]**; on reading a record made elsewhere
+any name that stays in its folder and can be shown is good enough.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+from rotifer_bridge.errors import GeneError, RotiferError, UsageError
+
+__all__ = [
+    "check_agent_name",
+    "check_domain",
+    "check_gene_name",
+    "check_version",
+    "is_safe_agent_name",
+    "shown",
+]
+
+NAME_LIMIT = 100
+
+_NAME = re.compile(r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?")
+_DOMAIN = re.compile(r"[a-z0-9]+(\.[a-z0-9]+)*")
+_VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+(-[a-zA-Z0-9.]+)?")
+
+_NAME_HELP = (
+    f"use 1 to {NAME_LIMIT} of a-z, 0-9, '.', '_' and '-', "
+    "starting and ending with a letter or digit, without '..' (for example: text-format)"
+)
+_DOMAIN_HELP = (
+    "use lower-case letters and digits in parts joined by dots (for example: code.format)"
+)
+_VERSION_HELP = "use three numbers and an optional suffix (for example: 1.0.0 or 0.1.0-beta.1)"
+
+_E = TypeVar("_E", bound=RotiferError)
+
+
+def shown(text: object) -> str:
+    """A name as it may stand in a message: quoted, escaped, not longer than a line."""
+    quoted = ascii(text) if not str(text).isprintable() else f"'{text}'"
+    return quoted if len(quoted) <= 120 else quoted[:110] + "…'"
+
+
+def check_gene_name(name: object, *, code: str | None = None, where: str | None = None) -> str:
+    """The name itself, if a gene may have it.
+
+    Raises:
+        GeneError: it may not; the message says what is allowed.
+    """
+    return _check_name(name, "gene", GeneError, code, where)
+
+
+def check_agent_name(name: object) -> str:
+    """The name itself, if a new agent may have it.
+
+    Raises:
+        UsageError: it may not; the message says what is allowed.
+    """
+    return _check_name(name, "agent", UsageError, None, None)
+
+
+def check_domain(domain: object, *, code: str | None = None, where: str | None = None) -> str:
+    """The domain itself, if it is one.
+
+    Raises:
+        GeneError: it is not; the message says what is allowed.
+    """
+    if isinstance(domain, str) and _DOMAIN.fullmatch(domain):
+        return domain
+    raise GeneError(f"{shown(domain)} is not a domain", code=code, where=where, help=_DOMAIN_HELP)
+
+
+def check_version(version: object, *, code: str | None = None, where: str | None = None) -> str:
+    """The version itself, if it is one.
+
+    Raises:
+        GeneError: it is not; the message says what is allowed.
+    """
+    if isinstance(version, str) and _VERSION.fullmatch(version):
+        return version
+    raise GeneError(
+        f"{shown(version)} is not a version", code=code, where=where, help=_VERSION_HELP
+    )
+
+
+def is_safe_agent_name(name: object) -> bool:
+    """Whether a record's agent name stays in its folder and on its line."""
+    return (
+        isinstance(name, str)
+        and 0 < len(name) <= NAME_LIMIT
+        and name.isprintable()
+        and not name.startswith((".", "-", " "))
+        and ".." not in name
+        and not any(letter in name for letter in "/\\:")
+    )
+
+
+def _check_name(
+    name: object, kind: str, error: type[_E], code: str | None, where: str | None
+) -> str:
+    if not isinstance(name, str) or not name:
+        message = f"{kind} name is empty" if name == "" else f"{shown(name)} is not a {kind} name"
+    elif len(name) > NAME_LIMIT:
+        message = f"{kind} name is {len(name):,} characters; the limit is {NAME_LIMIT}"
+    elif _NAME.fullmatch(name) is None or ".." in name:
+        message = f"{shown(name)} is not a {kind} name"
+    else:
+        return name
+    article = "an" if kind == "agent" else "a"
+    raise error(
+        message.replace(f"a {kind}", f"{article} {kind}"), code=code, where=where, help=_NAME_HELP
+    )

@@ -1,0 +1,203 @@
+"""A project: the nearest folder upwards that holds ``rotifer.json`` (projects §1)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from rotifer_bridge._files import make_private_dir, refuse_link
+from rotifer_bridge._gene import Gene, gene_names, load_gene
+from rotifer_bridge._json import NotJSON, parse_json
+from rotifer_bridge.errors import ProjectError, RotiferError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rotifer_bridge._agent import Agent
+    from rotifer_bridge._record import AgentRecord
+
+__all__ = ["CONFIG_FILE", "Project", "find_root"]
+
+CONFIG_FILE = "rotifer.json"
+CONFIG_LIMIT = 1024 * 1024
+
+
+def find_root(start: str | os.PathLike[str] | None = None) -> str | None:
+    """The nearest folder with a rotifer.json, from ``start`` (default: the working one) upwards."""
+    folder = os.path.abspath(os.fspath(start) if start is not None else os.getcwd())
+    while not os.path.isfile(os.path.join(folder, CONFIG_FILE)):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+    return folder
+
+
+class Project:
+    """One project on disk; reads its configuration once, opens nothing else.
+
+    Args:
+        root: the folder that holds rotifer.json.
+
+    Raises:
+        ProjectError: the configuration cannot be used.
+    """
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self.root = os.path.abspath(os.fspath(root))
+        self.config = _read_config(os.path.join(self.root, CONFIG_FILE))
+        self.genes_dir = self._genes_dir()
+        self.state_dir = os.path.join(self.root, ".rotifer")
+        self.agents_dir = os.path.join(self.state_dir, "agents")
+        self.database_path = os.path.join(self.state_dir, "playground.db")
+        self.audit_path = os.path.join(self.state_dir, "audit.jsonl")
+        self.telemetry_path = os.path.join(self.state_dir, "telemetry.jsonl")
+        self.cache_dir = os.path.join(self.state_dir, "cache")
+        self.node_dir = os.path.join(self.state_dir, "node")
+        # A planted link in the place of a folder would move the private files elsewhere; the
+        # files themselves are judged by whoever opens them.
+        refuse_link(self.state_dir)
+        refuse_link(self.agents_dir)
+
+    @classmethod
+    def find(cls, start: str | os.PathLike[str] | None = None) -> Project:
+        """The project that ``start`` (default: the working folder) lies in.
+
+        Raises:
+            ProjectError: there is none, or its configuration cannot be used.
+        """
+        root = find_root(start)
+        if root is None:
+            raise ProjectError(
+                "Not in a Rotifer Agent workspace. Run 'rotifer init' first.",
+                help="'rotifer init NAME' makes a project; then change into its folder",
+            )
+        return cls(root)
+
+    def __repr__(self) -> str:
+        return f"Project({self.root!r})"
+
+    @property
+    def name(self) -> str:
+        """The project's name."""
+        return self._text("name", os.path.basename(self.root))
+
+    @property
+    def author(self) -> str:
+        """Whom new genes name as their author."""
+        return self._text("author", "local-dev")
+
+    @property
+    def default_domain(self) -> str:
+        """The domain of genes that do not say one."""
+        return self._text("default_domain", "general")
+
+    def make_state_dirs(self) -> None:
+        """Make the private folders where they are missing, and private where they are not."""
+        make_private_dir(self.state_dir)
+        make_private_dir(self.agents_dir)
+
+    def gene(self, name: str, *, code: str = "E0040") -> Gene:
+        """The gene of this name, read whole; see `load_gene`."""
+        return load_gene(self, name, code=code)
+
+    def gene_names(self) -> list[str]:
+        """The names of the project's genes, sorted."""
+        return gene_names(self)
+
+    def record(self, name: str) -> AgentRecord:
+        """The record of the agent of this name; see `find_record`."""
+        from rotifer_bridge._record import find_record
+
+        return find_record(self.agents_dir, name)
+
+    def records(self) -> Iterator[AgentRecord | RotiferError]:
+        """Every agent's record, or in its place the error that says why it is none."""
+        from rotifer_bridge._record import records
+
+        return records(self.agents_dir)
+
+    def agent(self, name: str) -> Agent:
+        """The agent of this name, ready to run.
+
+        Raises:
+            AgentError: there is none, or its record cannot be used.
+        """
+        from rotifer_bridge._agent import Agent
+
+        return Agent(self, self.record(name))
+
+    def create_agent(
+        self,
+        name: str,
+        genes: Sequence[str],
+        *,
+        composition: str | dict[str, Any] = "Seq",
+        par_merge: str = "first",
+        memory_quota: int | str | None = None,
+    ) -> Agent:
+        """Make an agent and hand it over; nothing is left behind when one of its parts is refused.
+
+        Args:
+            name: a new name, by the rule of gene names.
+            genes: the genome, in order; at least one gene.
+            composition: one of Seq, Par, Cond, Try, TryPool, or a composition object.
+            par_merge: for Par: first, concat or merge.
+            memory_quota: bytes, or text such as ``50MB``; None is 10 MB.
+
+        Raises:
+            RotiferError: a name, a gene or an option is refused.
+        """
+        from rotifer_bridge._create import create_agent
+
+        created = create_agent(
+            self,
+            name,
+            genes,
+            composition=composition,
+            par_merge=par_merge,
+            memory_quota=memory_quota,
+        )
+        return self.agent(created.record.name)
+
+    def _text(self, field: str, default: str) -> str:
+        value = self.config.get(field)
+        return value if isinstance(value, str) and value else default
+
+    def _genes_dir(self) -> str:
+        where = os.path.join(self.root, CONFIG_FILE)
+        value = self.config.get("genes_dir", "genes")
+        if not isinstance(value, str) or not value or "\0" in value:
+            raise ProjectError(
+                "genes_dir is not the name of a folder", where=where, help='use "genes"'
+            )
+        folder = os.path.normpath(os.path.join(self.root, value))
+        root = os.path.realpath(self.root)
+        real = os.path.realpath(folder)
+        if not real.startswith(root.rstrip("/") + "/"):
+            raise ProjectError(
+                "genes_dir leaves the project",
+                where=where,
+                help='name a folder inside the project, such as "genes"',
+            )
+        return folder
+
+
+def _read_config(path: str) -> dict[str, Any]:
+    try:
+        with open(path, "rb") as file:
+            data = file.read(CONFIG_LIMIT + 1)
+    except OSError as error:
+        raise ProjectError(f"cannot read this: {error.strerror}", where=path) from None
+    if len(data) > CONFIG_LIMIT:
+        raise ProjectError(f"rotifer.json is over {CONFIG_LIMIT:,} bytes", where=path)
+    try:
+        config = parse_json(data)
+    except NotJSON as error:
+        raise ProjectError(
+            f"rotifer.json is not JSON: {error}", where=path, help="correct the file by hand"
+        ) from None
+    if not isinstance(config, dict):
+        raise ProjectError("rotifer.json is not an object", where=path)
+    return config

@@ -1,0 +1,83 @@
+"""A quick yes for values that plainly fit a plain schema.
+
+The library is the authority on JSON Schema, and 25 ms to import. Most schemas of genes say only
+types, properties and what is required, and most values fit: for these, and only these, a yes can be
+given without it. A no is never given here; everything uncertain goes to the library.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["is_plain", "surely_fits"]
+
+# Words that demand nothing. ``format`` is not among them: the library judges it.
+_SILENT = frozenset({
+    "$comment", "$id", "$schema", "default", "deprecated", "description", "examples", "readOnly",
+    "title", "writeOnly",
+})  # fmt: skip
+_JUDGED = frozenset({"enum", "items", "properties", "required", "type"})
+_PLAIN = _SILENT | _JUDGED
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "array": (list,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "null": (type(None),),
+    "number": (int, float),
+    "object": (dict,),
+    "string": (str,),
+}
+
+
+def is_plain(schema: object) -> bool:
+    """Whether the quick check knows every word of this schema, so that it may well answer yes."""
+    if schema is True:
+        return True
+    if not isinstance(schema, dict) or not _PLAIN.issuperset(schema):
+        return False
+    properties = schema.get("properties", {})
+    return (
+        isinstance(properties, dict)
+        and all(map(is_plain, properties.values()))
+        and is_plain(schema.get("items", True))
+    )
+
+
+def surely_fits(schema: Any, value: Any) -> bool:
+    """True only when the value fits for certain; False says nothing."""
+    if schema is True:
+        return True
+    if not isinstance(schema, dict) or not _PLAIN.issuperset(schema):
+        return False
+    kind = schema.get("type")
+    if kind is not None and not _is_of(kind, value):
+        return False
+    options = schema.get("enum")
+    if options is not None and not (isinstance(value, str) and _among(value, options)):
+        return False
+    if isinstance(value, dict):
+        required = schema.get("required", ())
+        if not isinstance(required, (list, tuple)) or not all(key in value for key in required):
+            return False
+        properties = schema.get("properties", {})
+        return isinstance(properties, dict) and all(
+            surely_fits(inner, value[key]) for key, inner in properties.items() if key in value
+        )
+    if isinstance(value, list):
+        inner = schema.get("items", True)
+        return all(surely_fits(inner, item) for item in value)
+    return True
+
+
+def _is_of(kind: object, value: object) -> bool:
+    if isinstance(kind, list):
+        return any(_is_of(one, value) for one in kind)
+    if not isinstance(kind, str) or kind not in _TYPES:
+        return False
+    # A bool is an int to Python, never to JSON.
+    return isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
+
+
+def _among(value: str, options: object) -> bool:
+    return isinstance(options, list) and value in options

@@ -1,0 +1,225 @@
+"""Agent records, ``.rotifer/agents/<id>.json`` (projects §3).
+
+A record may have been written by the reference, by hand, or half by an editor that crashed. It is
+read by what it is, checked on every read, and one bad record does not hide the good ones.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from rotifer_bridge._composition import parse_composition
+from rotifer_bridge._files import read_regular, write_atomic
+from rotifer_bridge._json import NotJSON, dump_pretty, parse_json
+from rotifer_bridge._names import check_gene_name, is_safe_agent_name, shown
+from rotifer_bridge.errors import AgentError, GeneError, ProjectError, RotiferError
+from rotifer_engine import (
+    DEFAULT_DATA_POLICY,
+    DEFAULT_QUOTA_BYTES,
+    MAX_QUOTA_BYTES,
+    DataPolicy,
+    InvalidInput,
+)
+
+__all__ = ["AgentRecord", "find_record", "load_record", "record_paths", "records", "save_record"]
+
+RECORD_LIMIT = 4 * 1024 * 1024
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_REMEDY = "correct the record by hand, or move it out of the folder"
+
+
+class AgentRecord(NamedTuple):
+    """One agent, as its record has it; ``document`` is the whole of it, unknown fields too."""
+
+    id: str
+    name: str
+    state: str
+    genome: tuple[str, ...]
+    composition: dict[str, Any]
+    strategy: str
+    created_at: str
+    memory_quota_bytes: int
+    data_policy: DataPolicy
+    document: dict[str, Any]
+    path: str
+
+
+def new_record(
+    agent_id: str,
+    name: str,
+    genome: list[str],
+    composition: dict[str, Any],
+    *,
+    strategy: str,
+    created_at: str,
+    memory_quota_bytes: int,
+) -> dict[str, Any]:
+    """The JSON object of a new agent."""
+    return {
+        "id": agent_id,
+        "name": name,
+        "state": "Active",
+        "genome": genome,
+        "composition": composition,
+        "strategy": strategy,
+        "createdAt": created_at,
+        "reputation": 0,
+        "memoryQuotaBytes": memory_quota_bytes,
+        "dataPolicy": DEFAULT_DATA_POLICY.to_json(),
+    }
+
+
+def save_record(agents_dir: str, document: dict[str, Any]) -> AgentRecord:
+    """Write a record, whole or not at all, readable by its owner only.
+
+    Raises:
+        AgentError: `load_record` would refuse it.
+        ProjectError: it cannot be written.
+    """
+    path = os.path.join(agents_dir, f"{document['id']}.json")
+    record = _parse(document, path)
+    write_atomic(path, dump_pretty(document))
+    return record
+
+
+def load_record(path: str) -> AgentRecord:
+    """The record in this file.
+
+    Raises:
+        AgentError: it is damaged, or says something that an agent may not have.
+    """
+    try:
+        document = parse_json(read_regular(path, RECORD_LIMIT))
+    except FileNotFoundError:
+        raise AgentError("the agent's record is gone", where=path) from None
+    except ProjectError as error:
+        raise AgentError(error.message, where=path, help=error.help) from None
+    except NotJSON as error:
+        raise AgentError(
+            f"the agent's record is not JSON: {error}", where=path, help=_REMEDY
+        ) from None
+    return _parse(document, path)
+
+
+def record_paths(agents_dir: str) -> list[str]:
+    """The files that are meant to be records, sorted; the TryPool's fitness files are none."""
+    try:
+        names = os.listdir(agents_dir)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [
+        os.path.join(agents_dir, name)
+        for name in sorted(names)
+        if name.endswith(".json")
+        and not name.endswith(".fitness.json")
+        and not name.startswith(".")
+    ]
+
+
+def records(agents_dir: str) -> Iterator[AgentRecord | RotiferError]:
+    """Every record, or in its place the error that says why it is none."""
+    for path in record_paths(agents_dir):
+        try:
+            yield load_record(path)
+        except RotiferError as error:
+            yield error
+
+
+def find_record(agents_dir: str, name: str) -> AgentRecord:
+    """The one agent of this name.
+
+    Raises:
+        AgentError: there is none (E0050), or more than one.
+    """
+    found: list[AgentRecord] = []
+    damaged = 0
+    for record in records(agents_dir):
+        if isinstance(record, RotiferError):
+            damaged += 1
+        elif record.name == name:
+            found.append(record)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise AgentError(
+            f"{len(found)} agents are named {shown(name)}: "
+            + ", ".join(os.path.basename(record.path) for record in found),
+            code="E0050",
+            where=agents_dir,
+            help="rename one of them in its record, or move it out of the folder",
+        )
+    remedy = (
+        f"create it: rotifer agent create {name if is_safe_agent_name(name) else 'NAME'} -g GENE"
+    )
+    if damaged:
+        records_ = "1 record" if damaged == 1 else f"{damaged:,} records"
+        remedy += f" ({records_} could not be read: rotifer agent list says why)"
+    raise AgentError(f"agent {shown(name)} does not exist", code="E0050", help=remedy)
+
+
+def _parse(document: object, path: str) -> AgentRecord:
+    if not isinstance(document, dict):
+        raise AgentError("the agent's record is not an object", where=path, help=_REMEDY)
+    agent_id = _text(document, "id", path)
+    # The id owns the memory: a copy under another file name would share or steal it.
+    if _ID.fullmatch(agent_id) is None:
+        raise AgentError(f"the id {shown(agent_id)} is no UUID", where=path, help=_REMEDY)
+    if os.path.basename(path) != f"{agent_id}.json":
+        raise AgentError(
+            f"the record's id is {agent_id}; its file is named otherwise",
+            where=path,
+            help=_REMEDY,
+        )
+    name = document.get("name")
+    if not is_safe_agent_name(name):
+        raise AgentError(f"{shown(name)} is not an agent name", where=path, help=_REMEDY)
+    genome = document.get("genome")
+    if not isinstance(genome, list):
+        raise AgentError("the genome is not a list of genes", where=path, help=_REMEDY)
+    for gene in genome:
+        try:
+            check_gene_name(gene)
+        except GeneError as error:
+            raise AgentError(f"genome: {error.message}", where=path, help=error.help) from None
+    return AgentRecord(
+        id=agent_id,
+        name=str(name),
+        state=_text(document, "state", path, "Active"),
+        genome=tuple(genome),
+        composition=parse_composition(document.get("composition"), genome, path),
+        strategy=_text(document, "strategy", path, "manual"),
+        created_at=_text(document, "createdAt", path, ""),
+        memory_quota_bytes=_quota(document.get("memoryQuotaBytes", DEFAULT_QUOTA_BYTES), path),
+        data_policy=_data_policy(document.get("dataPolicy"), path),
+        document=document,
+        path=path,
+    )
+
+
+def _text(document: dict[str, Any], field: str, path: str, default: str | None = None) -> str:
+    value = document.get(field, default)
+    if not isinstance(value, str):
+        raise AgentError(f"{field} is not a string", where=path, help=_REMEDY)
+    return value
+
+
+def _quota(value: object, path: str) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_QUOTA_BYTES:
+        return value
+    raise AgentError(
+        f"memoryQuotaBytes is not a whole number from 1 to {MAX_QUOTA_BYTES:,}",
+        where=path,
+        help=_REMEDY,
+    )
+
+
+def _data_policy(value: object, path: str) -> DataPolicy:
+    if value is None:
+        return DEFAULT_DATA_POLICY
+    try:
+        return DataPolicy.parse(value, "dataPolicy")
+    except InvalidInput as error:
+        raise AgentError(error.message, where=path, help=_REMEDY) from None
