@@ -282,6 +282,7 @@ class Agent:
                     gene.folder,
                     node=worker.node.path,
                     cache_dir=self.project.cache_dir,
+                    entry=entry,
                 ),
                 file_url(gene.folder, entry),
                 Door(self.memory, Caller(gene.v2_id, gene.domain), on_fault=note),

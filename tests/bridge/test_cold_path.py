@@ -1,0 +1,58 @@
+"""The cold path of ``agent run`` stays short: spawn first, then import little (design §5a)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+BANNED = ("pydantic", "asyncio", "logging", "dataclasses", "httpx", "importlib.metadata", "inspect", "ssl", "rich")  # fmt: skip
+
+
+@pytest.fixture
+def imported(bench):
+    """The modules that one cold run imports, in order."""
+    bench.gene("g", {"index.ts": "export const express = (x: { a: number }) => x.a;"})
+    bench.record(1, genome=["g"])
+    command = [sys.executable, "-X", "importtime", "-m", "rotifer_bridge", "agent", "run", "keeper", "--json", "--input", '{"a": 1}']  # fmt: skip
+    subprocess.run(command, cwd=bench.root, capture_output=True, check=True)  # fills the cache
+    done = subprocess.run(command, cwd=bench.root, capture_output=True, text=True, check=True)
+    return [line.rsplit("|", 1)[1].strip() for line in done.stderr.splitlines() if "|" in line]
+
+
+def test_nothing_slow_is_imported(imported):
+    """A run that finds its gene in the cache imports none of the slow modules."""
+    found = [name for name in imported if any(name == ban or name.startswith(ban + ".") for ban in BANNED)]  # fmt: skip
+
+    assert [] == found
+
+
+def test_node_is_started_first(imported):
+    """What is imported before Node is started fits on one hand: no json, no sqlite, no click."""
+    before = imported[: imported.index("rotifer_bridge._early")]
+
+    assert not {"json", "sqlite3", "click", "hashlib"} & set(before)
+
+
+def test_both_ways_of_loading_nng(tmp_path):
+    """The extension loads without its package, and with it; then both are one module."""
+    script = """
+import sys
+from rotifer_bridge import _nng
+ffi, lib = _nng.extension(private=%s)
+print("pynng" in sys.modules)
+import pynng
+print(pynng.nng.lib is lib)
+"""
+    for private, with_package in ((True, "False"), (False, "True")):
+        done = subprocess.run(
+            [sys.executable, "-c", script % private],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=tmp_path,
+            env=os.environ,
+        )
+        assert [with_package, "True"] == done.stdout.split()

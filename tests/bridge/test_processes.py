@@ -1,0 +1,219 @@
+"""Nothing is lost and nothing is left behind: descriptors, threads, processes (design §2)."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from rotifer_bridge import RotiferError
+
+ROTIFER = [sys.executable, "-m", "rotifer_bridge"]
+
+COUNTER = """
+export function express({ from, count, pause }, { memory }) {
+  for (let i = from; i < from + count; i++) {
+    memory.writeMemory(`key/${i}`, new TextEncoder().encode(String(i)), 'PATTERN');
+  }
+  return count;
+}
+"""
+
+
+def descriptors():
+    """How many descriptors this process has."""
+    return len(os.listdir("/proc/self/fd"))
+
+
+def children_of(pid):
+    """Process ids of the children of a process, also of its dead threads' children."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat") as file:
+                    fields = file.read().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            if int(fields[1]) == pid and fields[0] != "Z":
+                found.append(int(entry))
+    return found
+
+
+def running(pid):
+    """Whether a process is there and not a zombie."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.timeout(240)
+def test_three_hundred_workers_leak_nothing(bench):
+    """300 workers, ended in every way: the same descriptors and threads as after the first few."""
+    bench.gene(
+        "g",
+        {"index.ts": "export function express({ how }) { if (how === 1) process.exit(1); if (how === 2) process.kill(process.pid, 'SIGKILL'); if (how === 3) throw 1; return 1; }"},
+    )  # fmt: skip
+    bench.record(1, genome=["g"])
+    project = bench.project()
+
+    def run(number):
+        with project.agent("keeper") as agent:
+            if number % 5 == 4:
+                agent.run({}) if number % 10 == 4 else None  # some never get to a run
+                return
+            try:
+                agent.run({"how": number % 5})
+            except RotiferError:
+                pass
+
+    for number in range(10):
+        run(number)
+    before = descriptors(), threading.active_count()
+    for number in range(300):
+        run(number)
+
+    assert before == (descriptors(), threading.active_count())
+    assert [] == children_of(os.getpid())
+
+
+def test_a_killed_worker_is_noticed_at_once(bench):
+    """A worker killed from outside is an error within a second, not a wait for the time limit."""
+    bench.gene("g", {"index.ts": "export function express() { for (;;); }"})
+    bench.record(1, genome=["g"])
+
+    with bench.project().agent("keeper") as agent:
+        killed = []
+
+        def kill():
+            while not (found := children_of(os.getpid())):
+                time.sleep(0.01)
+            time.sleep(0.3)
+            os.kill(found[0], signal.SIGKILL)
+            killed.append(time.monotonic())
+
+        thread = threading.Thread(target=kill)
+        thread.start()
+        with pytest.raises(RotiferError, match="gene 'g': its process was killed by SIGKILL"):
+            agent.run({}, time_limit=30)
+        noticed = time.monotonic()
+        thread.join()
+
+    assert noticed - killed[0] < 1
+
+
+def test_ctrl_c_ends_the_run_and_leaves_nothing(bench):
+    """SIGINT while a gene loops: exit 130 within a second, no process left."""
+    bench.gene("g", {"index.ts": "export function express() { console.log('up'); for (;;); }"})
+    bench.record(1, genome=["g"])
+
+    with subprocess.Popen([*ROTIFER, "agent", "run", "keeper"], cwd=bench.root, stderr=subprocess.PIPE, text=True) as child:  # fmt: skip
+        assert "up" in child.stderr.readline()
+        workers = children_of(child.pid)
+        child.send_signal(signal.SIGINT)
+        sent = time.monotonic()
+        assert 130 == child.wait(10)
+        assert time.monotonic() - sent < 1.5
+        assert "Traceback" not in child.stderr.read()
+
+    assert workers
+    assert not any(running(pid) for pid in workers)
+
+
+def test_two_processes_write_at_once(bench):
+    """Two supervisors, 500 entries each, one agent: all there, quota exact, every line whole."""
+    bench.gene("g", {"index.ts": COUNTER})
+    bench.record(1, genome=["g"])
+
+    runs = [
+        subprocess.Popen(
+            [*ROTIFER, "agent", "run", "keeper", "--json", "--input", json.dumps({"from": start, "count": 500})],
+            cwd=bench.root,
+            stdout=subprocess.PIPE,
+        )
+        for start in (0, 500)
+    ]  # fmt: skip
+    for run in runs:
+        out, _ = run.communicate(timeout=100)
+        assert 0 == run.returncode
+        assert 500 == json.loads(out)["output"]
+
+    memory = bench.project().agent("keeper").memory
+    entries = list(memory.list())
+    assert {f"key/{i}" for i in range(1000)} == {entry.key for entry in entries}
+    assert sum(entry.size for entry in entries) == memory.usage()
+    with open(bench.path(".rotifer", "audit.jsonl"), "rb") as log:
+        lines = log.read().splitlines()
+    assert 1000 == len(lines)
+    assert {f"key/{i}" for i in range(1000)} == {json.loads(line)["key"] for line in lines}
+
+
+@pytest.mark.timeout(300)
+def test_a_supervisor_killed_at_any_moment(bench):
+    """kill -9 of the supervisor, 50 times: nothing between, nothing unrecorded, nothing running."""
+    bench.gene("g", {"index.ts": COUNTER})
+    bench.gene("loop", {"index.ts": "export function express(input, { memory }) { memory.writeMemory('loop', new Uint8Array(1), 'CACHE'); for (;;); }"})  # fmt: skip
+    bench.record(1, name="writer", genome=["g"])
+    bench.record(2, name="looper", genome=["loop"])
+    choice = random.Random(7)
+    left = []
+
+    for number in range(50):
+        name = "looper" if number % 5 == 0 else "writer"
+        given = json.dumps({"from": number * 100, "count": 100_000})
+        child = subprocess.Popen(
+            [*ROTIFER, "agent", "run", name, "--input", given],
+            cwd=bench.root,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        time.sleep(choice.uniform(0.02, 0.5))
+        workers = children_of(child.pid)
+        child.kill()
+        child.wait()
+        deadline = time.monotonic() + 2
+        while any(running(pid) for pid in workers) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        left += [pid for pid in workers if running(pid)]
+
+    assert [] == left
+    recorded = set()
+    with open(bench.path(".rotifer", "audit.jsonl"), "rb") as log:
+        for line in log.read().splitlines():
+            try:
+                record = json.loads(line)
+            except ValueError:
+                continue  # the torn last line of a killed process
+            recorded.add((record["agent_id"], record["key"]))
+    for name in ("writer", "looper"):
+        with bench.project().agent(name) as agent:
+            entries = list(agent.memory.list())
+            assert sum(entry.size for entry in entries) == agent.memory.usage()
+            assert {(agent.record.id, entry.key) for entry in entries} <= recorded
+    database = sqlite3.connect(bench.path(".rotifer", "playground.db"))
+    assert [("ok",)] == database.execute("PRAGMA integrity_check").fetchall()
+    database.close()
+
+
+def test_many_threads_of_one_program(bench):
+    """Agents run in threads that come and go: workers outlive the thread that asked for them."""
+    bench.gene("g", {"index.ts": "let n = 0; export const express = () => ++n;"})
+    bench.record(1, genome=["g"])
+
+    with bench.project().agent("keeper") as agent:
+        outputs = []
+        for _ in range(5):
+            thread = threading.Thread(target=lambda: outputs.append(agent.run({}).output))
+            thread.start()
+            thread.join()
+
+    assert [1, 2, 3, 4, 5] == outputs
