@@ -1,1 +1,141 @@
-""""""
+"""The memory of Rotifer agents: entries, rules, stores and records.
+
+The public names are loaded when they are first used, so that a short run pays only for what it
+needs (design §5a).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rotifer_engine._absent import ABSENT, Absent
+    from rotifer_engine._access import SCOPES, Caller
+    from rotifer_engine._audit import AuditLog
+    from rotifer_engine._category import CATEGORIES
+    from rotifer_engine._clock import Clock, FixedClock, SystemClock
+    from rotifer_engine._entry import Entry, EntrySummary, entry_id
+    from rotifer_engine._files import FileSystem
+    from rotifer_engine._input import decode_value
+    from rotifer_engine._memory import DEPLOYER, AgentMemory
+    from rotifer_engine._policy import (
+        DEFAULT_DATA_POLICY,
+        SHARE_POLICIES,
+        AccessPolicy,
+        DataPolicy,
+        RetentionPolicy,
+    )
+    from rotifer_engine._quota import DEFAULT_QUOTA_BYTES, format_size, parse_quota
+    from rotifer_engine._replay import replay
+    from rotifer_engine._request import perform
+    from rotifer_engine._sqlite import SqliteStore
+    from rotifer_engine._store import Store, Transaction
+    from rotifer_engine._telemetry import Telemetry, telemetry_enabled
+    from rotifer_engine._time import format_time, parse_time
+    from rotifer_engine.errors import (
+        ERROR_CODES,
+        AccessDenied,
+        AgentMemoryError,
+        EntryNotFound,
+        InvalidInput,
+        QuotaExceeded,
+        StorageError,
+    )
+
+_HOME = {
+    "ABSENT": "_absent",
+    "Absent": "_absent",
+    "SCOPES": "_access",
+    "Caller": "_access",
+    "AuditLog": "_audit",
+    "CATEGORIES": "_category",
+    "Clock": "_clock",
+    "FixedClock": "_clock",
+    "SystemClock": "_clock",
+    "Entry": "_entry",
+    "EntrySummary": "_entry",
+    "entry_id": "_entry",
+    "FileSystem": "_files",
+    "decode_value": "_input",
+    "DEPLOYER": "_memory",
+    "AgentMemory": "_memory",
+    "DEFAULT_DATA_POLICY": "_policy",
+    "SHARE_POLICIES": "_policy",
+    "AccessPolicy": "_policy",
+    "DataPolicy": "_policy",
+    "RetentionPolicy": "_policy",
+    "DEFAULT_QUOTA_BYTES": "_quota",
+    "format_size": "_quota",
+    "parse_quota": "_quota",
+    "replay": "_replay",
+    "perform": "_request",
+    "SqliteStore": "_sqlite",
+    "Store": "_store",
+    "Transaction": "_store",
+    "Telemetry": "_telemetry",
+    "telemetry_enabled": "_telemetry",
+    "format_time": "_time",
+    "parse_time": "_time",
+    "ERROR_CODES": "errors",
+    "AccessDenied": "errors",
+    "AgentMemoryError": "errors",
+    "EntryNotFound": "errors",
+    "InvalidInput": "errors",
+    "QuotaExceeded": "errors",
+    "StorageError": "errors",
+}
+
+__all__ = [
+    "ABSENT",
+    "CATEGORIES",
+    "DEFAULT_DATA_POLICY",
+    "DEFAULT_QUOTA_BYTES",
+    "DEPLOYER",
+    "ERROR_CODES",
+    "SCOPES",
+    "SHARE_POLICIES",
+    "Absent",
+    "AccessDenied",
+    "AccessPolicy",
+    "AgentMemory",
+    "AgentMemoryError",
+    "AuditLog",
+    "Caller",
+    "Clock",
+    "DataPolicy",
+    "Entry",
+    "EntryNotFound",
+    "EntrySummary",
+    "FileSystem",
+    "FixedClock",
+    "InvalidInput",
+    "QuotaExceeded",
+    "RetentionPolicy",
+    "SqliteStore",
+    "StorageError",
+    "Store",
+    "SystemClock",
+    "Telemetry",
+    "Transaction",
+    "decode_value",
+    "entry_id",
+    "format_size",
+    "format_time",
+    "parse_quota",
+    "parse_time",
+    "perform",
+    "replay",
+    "telemetry_enabled",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name from the module it lives in."""
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,79 @@
+"""How much an agent may keep, and what makes room when it is full (memory §6)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TypeVar
+
+from rotifer_engine._input import kind, shown
+from rotifer_engine.errors import InvalidInput
+
+__all__ = ["DEFAULT_QUOTA_BYTES", "MAX_QUOTA_BYTES", "format_size", "parse_quota", "plan_eviction"]
+
+DEFAULT_QUOTA_BYTES = 10 * 1024 * 1024
+MAX_QUOTA_BYTES = 2**53 - 1  # the largest integer every JSON reader keeps exact
+
+_T = TypeVar("_T")
+
+_UNITS = {"KB": 1024, "MB": 1024**2, "GB": 1024**3}
+_QUOTA = re.compile(r"([0-9]*)(?:\.([0-9]+))?(KB|MB|GB)", re.IGNORECASE)
+_EXAMPLE = "write a number with KB, MB or GB, e.g. 512KB or 1.5GB"
+
+
+def plan_eviction(excess: int, candidates: Iterable[tuple[_T, int]]) -> list[_T] | None:
+    """Choose what goes, one at a time, only until enough is free.
+
+    Args:
+        excess: bytes that must go; nothing goes when it is zero or less.
+        candidates: names and sizes in the order of eviction; read no further than needed.
+
+    Returns:
+        The names to remove, or None when even all of them are not enough.
+    """
+    chosen: list[_T] = []
+    if excess <= 0:
+        return chosen
+    for name, size in candidates:
+        chosen.append(name)
+        excess -= size
+        if excess <= 0:
+            return chosen
+    return None
+
+
+def parse_quota(text: object) -> int:
+    """Read a quota such as ``512KB`` or ``1.5GB``; 1 KB is 1,024 bytes.
+
+    A fraction of a byte is rounded to the nearest **[ours]**.
+
+    Raises:
+        InvalidInput: no unit, no number, nothing left after rounding, or over 2^53-1 bytes.
+    """
+    if not isinstance(text, str):
+        raise InvalidInput(f"memory quota must be a string; got {kind(text)}; {_EXAMPLE}")
+    match = _QUOTA.fullmatch(text)
+    if match is None or len(text) > 100 or not (match[1] or match[2]):
+        raise InvalidInput(f"memory quota {shown(text)} cannot be read; {_EXAMPLE}")
+    whole, fraction, unit = match[1], match[2] or "", match[3].upper()
+    scale = 10 ** len(fraction)
+    exact = int(whole + fraction) * _UNITS[unit]
+    size = (2 * exact + scale) // (2 * scale)
+    if size == 0:
+        raise InvalidInput(f"memory quota {shown(text)} is zero bytes; {_EXAMPLE}")
+    if size > MAX_QUOTA_BYTES:
+        raise InvalidInput(
+            f"memory quota {shown(text)} is {shown(size)} bytes; the limit is {MAX_QUOTA_BYTES:,}"
+        )
+    return size
+
+
+def format_size(size: int) -> str:
+    """A number of bytes for people: ``17 B``, ``1.5 KB``, ``10 MB``."""
+    if size < 1024:
+        return f"{size} B"
+    for unit, scale in _UNITS.items():
+        if size < scale * 1024 or unit == "GB":
+            break
+    text = f"{size / scale:,.1f}"
+    return f"{text.removesuffix('.0')} {unit}"

@@ -1,0 +1,48 @@
+"""When an entry is gone (memory §7).
+
+An entry expires at ``updatedAt`` + N x 86,400 s: at that very instant it is gone. All in integer
+milliseconds; the largest N gives about 1.9e17, far inside 64 bits.
+
+What is compared at every door is one condition, :func:`expired_sql`: the instant of an entry with
+a policy of its own is known when it is written and stored beside it; an entry that follows the
+agent is measured against a cut-off, because the agent's policy may change after it was written.
+"""
+
+from __future__ import annotations
+
+from rotifer_engine._policy import RetentionPolicy
+from rotifer_engine._time import DAY_MS
+
+__all__ = ["cutoff", "expired_sql", "own_expiry"]
+
+
+def own_expiry(updated_at: int, policy: RetentionPolicy | None) -> int | None:
+    """The instant at which an entry's own policy ends it; None when its own policy never does."""
+    if policy is None or policy.max_retention_days is None:
+        return None
+    return updated_at + policy.max_retention_days * DAY_MS
+
+
+def cutoff(now: int, data: RetentionPolicy) -> int | None:
+    """Entries that follow the agent and were updated at or before this instant are gone.
+
+    Returns:
+        None when the agent's data policy has no limit.
+    """
+    if data.max_retention_days is None:
+        return None
+    return now - data.max_retention_days * DAY_MS
+
+
+def expired_sql(row: str, now: str, cut: str) -> str:
+    """The condition under which a row is gone; never NULL.
+
+    Args:
+        row: the name that the row has in the statement.
+        now: the placeholder of the time.
+        cut: the placeholder of the cut-off, which may be NULL.
+    """
+    return (
+        f"(ifnull({row}.expires_at <= {now}, 0)"
+        f" OR ({row}.follows_agent = 1 AND ifnull({row}.updated_at <= {cut}, 0)))"
+    )

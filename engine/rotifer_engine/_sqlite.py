@@ -1,0 +1,296 @@
+"""The memories of a project's agents in one SQLite file (design §6)."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from rotifer_engine import _sqlite_text as sql
+from rotifer_engine._access import Caller
+from rotifer_engine._entry import Entry, EntrySummary, entry_id
+from rotifer_engine._files import FileSystem
+from rotifer_engine._policy import AccessPolicy, RetentionPolicy
+from rotifer_engine._retention import own_expiry
+from rotifer_engine._sqlite_connection import Connections
+from rotifer_engine._store import Found, Moment, Selection
+
+__all__ = ["SqliteStore"]
+
+_NOTHING = Found(None, expired=False)
+
+
+def _retention(
+    follows: int, days: int | None, auto_delete: int, anonymization: int
+) -> RetentionPolicy | None:
+    if follows:
+        return None
+    return RetentionPolicy(days, bool(auto_delete), bool(anonymization))
+
+
+def _summary(agent_id: str, row: Sequence[Any]) -> EntrySummary:
+    """A row of key, size and meta as a value."""
+    key, size, category, by, domain, accessed, created, updated = row[:8]
+    read, write, share, follows, days, auto_delete, anonymization, order = row[8:]
+    return EntrySummary(
+        entry_id(agent_id, key),
+        category,
+        key.decode(),
+        size,
+        by,
+        domain,
+        accessed,
+        created,
+        updated,
+        AccessPolicy(read, write, share),
+        _retention(follows, days, auto_delete, anonymization),
+        order,
+    )
+
+
+class SqliteStore:
+    """A store in one SQLite file; it may be used by many threads and processes at once.
+
+    Args:
+        path: the file, made with mode 0600 if it is not there; its folder is made too if only
+            that is missing. It may hold the tables of other programs.
+        durable: return from a change only when it is on the disk.
+        busy_timeout_ms: how long to wait for another process's write.
+        files: the file operations.
+        connection: the class of the connections, so that tests can make a statement fail.
+
+    Raises:
+        StorageError: on any call: the file is a symbolic link, no database, damaged, of a newer
+            version, locked for too long, or cannot be read or written.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        durable: bool = True,
+        busy_timeout_ms: int = 5_000,
+        files: FileSystem | None = None,
+        connection: type[sqlite3.Connection] = sqlite3.Connection,
+    ) -> None:
+        self._connections = Connections(
+            os.path.abspath(path),
+            durable=durable,
+            busy_timeout_ms=busy_timeout_ms,
+            files=files or FileSystem(),
+            factory=connection,
+        )
+
+    @property
+    def path(self) -> str:
+        """Where the file is."""
+        return self._connections.path
+
+    def read(self, agent_id: str, key: str, moment: Moment) -> Found:
+        """Find one live entry, and whether anything has expired, in one statement."""
+        now, cutoff = moment
+        encoded = key.encode()
+        row = self._connections.fetch_one(sql.READ, (agent_id, now, cutoff, encoded))
+        if row is None:
+            return _NOTHING
+        (
+            due,
+            live,
+            category,
+            by,
+            domain,
+            accessed,
+            created,
+            updated,
+            read,
+            write,
+            share,
+            follows,
+            days,
+            auto_delete,
+            anonymization,
+            order,
+            value,
+        ) = row
+        if category is None or not live:
+            return Found(None, bool(due))
+        return Found(
+            Entry(
+                entry_id(agent_id, encoded),
+                category,
+                key,
+                value,
+                by,
+                domain,
+                accessed,
+                created,
+                updated,
+                AccessPolicy(read, write, share),
+                _retention(follows, days, auto_delete, anonymization),
+                order,
+            ),
+            bool(due),
+        )
+
+    def touch(self, agent_id: str, entry: Entry, gene_id: str) -> None:
+        """Set who last accessed the entry, if it is still the same version of it.
+
+        The one write that need not wait for the disk.
+        """
+        self._connections.run_relaxed(
+            sql.TOUCH, (gene_id, agent_id, entry.key.encode(), entry.order)
+        )
+
+    def has_expired(self, agent_id: str, moment: Moment) -> bool:
+        """Whether anything of this agent is due to be purged."""
+        row = self._connections.fetch_one(sql.DUE, (agent_id, *moment))
+        return row is not None and bool(row[0])
+
+    def select(
+        self, agent_id: str, caller: Caller, selection: Selection, moment: Moment
+    ) -> Iterator[Entry]:
+        """Live entries that the caller may read, most recently updated first, one at a time."""
+        filters: list[str] = []
+        values: list[object] = []
+        for condition, value in (
+            ("e.category = {}", selection.category),
+            ("e.key >= {}", selection.key_prefix or None),
+            ("e.key < {}", _after_prefix(selection.key_prefix)),
+            ("e.updated_at >= {}", selection.since),
+            ("e.updated_at < {}", selection.until),
+        ):
+            if value is not None:
+                filters.append(condition)
+                values.append(value)
+        rows = self._connections.fetch_each(
+            sql.select(filters),
+            (agent_id, *moment, caller.gene_id, caller.domain, selection.limit, *values),
+        )
+        for key, *meta, value in rows:
+            row = _summary(agent_id, (key, 0, *meta))
+            yield Entry(*row[:3], value, *row[4:])
+
+    def page(
+        self, agent_id: str, category: str | None, after: str | None, limit: int, moment: Moment
+    ) -> list[EntrySummary]:
+        """Live entries in the order of their keys' bytes, from after a key on."""
+        arguments: tuple[object, ...] = (agent_id, *moment, (after or "").encode(), limit)
+        if category is not None:
+            arguments = (*arguments, category)
+        rows = self._connections.fetch_each(sql.page(category=category is not None), arguments)
+        return [_summary(agent_id, row) for row in rows]
+
+    def usage(self, agent_id: str, moment: Moment) -> int:
+        """Bytes of the keys and values of all live entries."""
+        row = self._connections.fetch_one(sql.USAGE, (agent_id, *moment))
+        return 0 if row is None else int(row[0])
+
+    def begin(self, agent_id: str) -> SqliteTransaction:
+        """Begin to write: from here to the end no other writer can, in any process."""
+        return SqliteTransaction(self._connections, agent_id)
+
+    def scrub(self) -> None:
+        """Empty the write-ahead log, where deleted bytes may still stand, unless others use it."""
+        self._connections.checkpoint()
+
+    def close(self) -> None:
+        """Close the connections of all threads; a later call raises StorageError."""
+        self._connections.close()
+
+
+def _after_prefix(prefix: bytes | None) -> bytes | None:
+    """The first bytes after all keys with this prefix; UTF-8 has no byte 0xFF to run over."""
+    return prefix[:-1] + bytes((prefix[-1] + 1,)) if prefix else None
+
+
+class SqliteTransaction:
+    """One write to one agent's memory; see :class:`rotifer_engine._store.Transaction`."""
+
+    def __init__(self, connections: Connections, agent_id: str) -> None:
+        self._connections = connections
+        self._agent_id = agent_id
+        self._link = connections.begin()
+        try:
+            meta = self._link.one(sql.META)
+            assert meta is not None, "the row is made with the table"
+            self.store_id: str = meta[0]
+            self.last_change: str | None = meta[1]
+            row = self._link.one(sql.OPEN_AGENT, (agent_id,))
+            self._number: int | None = None if row is None else row[0]
+            self.used: int = 0 if row is None else row[1]
+            self.order: int = 0 if row is None else row[2]
+        except BaseException:
+            self._link.rollback()
+            raise
+
+    def find(self, key: str) -> EntrySummary | None:
+        """The row with this key."""
+        row = self._link.one(sql.FIND, (self._number, key.encode()))
+        return None if row is None else _summary(self._agent_id, row)
+
+    def expired(self, moment: Moment, limit: int) -> Sequence[EntrySummary]:
+        """Rows that are due to be purged, at most so many."""
+        rows = self._link.each(sql.EXPIRED, (self._number, *moment, limit))
+        return [_summary(self._agent_id, row) for row in rows]
+
+    def candidates(self, category: str) -> Iterator[EntrySummary]:
+        """Rows of a category, least recently updated first, one at a time."""
+        for row in self._link.each(sql.CANDIDATES, (self._number, category)):
+            yield _summary(self._agent_id, row)
+
+    def put(self, entry: Entry, replaced: EntrySummary | None) -> None:
+        """Insert the entry, or replace the row with its key; counts its bytes and its order."""
+        if self._number is None:
+            self._link.run(sql.NEW_AGENT, (self._agent_id,))
+            row = self._link.one(sql.OPEN_AGENT, (self._agent_id,))
+            assert row is not None, "it was made by the line above"
+            self._number = row[0]
+        retention = entry.retention_policy
+        self._link.run(
+            sql.PUT,
+            (
+                self._number,
+                entry.key.encode(),
+                entry.category,
+                entry.size,
+                entry.created_by,
+                entry.created_domain,
+                entry.last_accessed_by,
+                entry.created_at,
+                entry.updated_at,
+                *entry.access_policy,
+                retention is None,
+                *(retention or (None, None, None)),
+                own_expiry(entry.updated_at, retention),
+                entry.order,
+                entry.value,
+            ),
+        )
+        self.used += entry.size - (0 if replaced is None else replaced.size)
+        self.order = max(self.order, entry.order)
+
+    def remove(self, row: EntrySummary) -> None:
+        """Delete a row; counts its bytes."""
+        self._link.run(sql.REMOVE, (self._number, row.key.encode()))
+        self.used -= row.size
+
+    def commit(self, change_id: str) -> None:
+        """Make it so, durably, and remember the change id."""
+        if self._number is not None:
+            self._link.run(sql.SAVE_AGENT, (self._number, self.used, self.order))
+        self._link.run(sql.SAVE_CHANGE, (change_id,))
+        self._link.commit()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Roll back what was not committed."""
+        self._link.rollback()

@@ -1,0 +1,350 @@
+"""Connections to the SQLite file: one for each thread and process, opened and closed by itself.
+
+A connection shared by threads lets one thread's rollback erase another's rows, and one carried
+over a fork breaks SQLite's locks. So each thread has its own :class:`Link`; it is closed when its
+thread ends or the store is closed, and never touched by a forked child.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from rotifer_engine._files import FileSystem
+from rotifer_engine._sqlite_errors import is_busy, storage_error
+from rotifer_engine._sqlite_text import BEGIN, SCHEMA, SCHEMA_VERSION
+from rotifer_engine.errors import StorageError
+
+__all__ = ["Connections", "Link"]
+
+_T = TypeVar("_T")
+_OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
+# SQLite's own waiting grows to 100 ms a nap, so a busy file can starve one of many writers.
+_NAP_S = 0.001
+
+# Closing any descriptor of the file drops this process's locks on it, so no connection may be
+# opened while another thread has just made the file and not yet closed it.
+_making_file = threading.Lock()
+# Connections of the parent process, kept from being closed by this one.
+_inherited: list[Link] = []
+
+
+def _after_fork() -> None:
+    global _making_file  # noqa: PLW0603 - another thread may have held it when the fork came
+    _making_file = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+class Link:
+    """One thread's way to the file.
+
+    Args:
+        owner: the connections it belongs to.
+        main: the connection that writes and reads.
+    """
+
+    def __init__(self, owner: Connections, main: sqlite3.Connection) -> None:
+        self.pid = os.getpid()
+        self.lock = threading.RLock()  # held during each use, so that close() waits for it
+        self.main = main
+        self.relaxed: sqlite3.Connection | None = None
+        self._owner = owner
+        self._writing = False
+
+    def begin(self) -> None:
+        """Take the file's write lock, waiting for it as long as the store allows."""
+        self.lock.acquire()
+        try:
+            self._owner.patiently(lambda: self.main.execute(BEGIN))
+        except BaseException:
+            self.lock.release()
+            raise
+        self._writing = True
+
+    def run(self, statement: str, arguments: Sequence[object] = ()) -> None:
+        """Run a statement of the transaction."""
+        try:
+            self.main.execute(statement, arguments)
+        except sqlite3.Error as error:
+            raise self._owner.failure(error) from error
+
+    def one(self, statement: str, arguments: Sequence[object] = ()) -> tuple[Any, ...] | None:
+        """The first row of a statement of the transaction."""
+        try:
+            row: tuple[Any, ...] | None = self.main.execute(statement, arguments).fetchone()
+        except sqlite3.Error as error:
+            raise self._owner.failure(error) from error
+        return row
+
+    def each(self, statement: str, arguments: Sequence[object]) -> Iterator[tuple[Any, ...]]:
+        """The rows of a statement of the transaction, one at a time."""
+        try:
+            yield from self.main.execute(statement, arguments)
+        except sqlite3.Error as error:
+            raise self._owner.failure(error) from error
+
+    def commit(self) -> None:
+        """Make the transaction's changes durable."""
+        self.run("COMMIT")
+
+    def rollback(self) -> None:
+        """Undo what was not committed, and let the next one write."""
+        if not self._writing:
+            return
+        self._writing = False
+        try:
+            if self.main.in_transaction:
+                self.main.execute("ROLLBACK")
+        except sqlite3.Error:
+            # Whatever state it is in, closing the connection ends the transaction.
+            self.close()
+        finally:
+            self.lock.release()
+
+    def close(self) -> None:
+        """Close the connections of this thread; its next call opens new ones."""
+        with self.lock:
+            self.pid = -1
+            for connection in (self.main, self.relaxed):
+                if connection is not None:
+                    connection.close()
+            self.relaxed = None
+
+    def __del__(self) -> None:
+        if self.pid == os.getpid():
+            self.close()
+
+
+class Connections:
+    """All links of one store.
+
+    Args:
+        path: the file, absolute.
+        durable: whether a commit waits for the disk.
+        busy_timeout_ms: how long to wait for another process's lock.
+        files: the file operations.
+        factory: the class of the connections.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        durable: bool,
+        busy_timeout_ms: int,
+        files: FileSystem,
+        factory: type[sqlite3.Connection],
+    ) -> None:
+        self.path = path
+        self._durable = durable
+        self._busy_timeout_ms = busy_timeout_ms
+        self._files = files
+        self._factory = factory
+        self._closed = False
+        self._forget()
+
+    def _forget(self) -> None:
+        """Start anew, as a forked child must."""
+        self._pid = os.getpid()
+        self._local = threading.local()
+        self._links: weakref.WeakSet[Link] = weakref.WeakSet()
+        self._links_lock = threading.Lock()
+        self._schema_checked = False
+
+    def failure(self, error: sqlite3.Error) -> StorageError:
+        """What an error of SQLite means."""
+        if self._closed:
+            return self._closed_error()
+        return storage_error(error, self.path, self._busy_timeout_ms)
+
+    def _closed_error(self) -> StorageError:
+        return StorageError(f"the memory store {self.path} is closed; open it again")
+
+    def patiently(self, call: Callable[[], _T]) -> _T:
+        """Call, again and again while the file is locked and the time is not over.
+
+        Raises:
+            StorageError: it failed, or stayed locked.
+        """
+        deadline = time.monotonic() + self._busy_timeout_ms / 1000
+        while True:
+            try:
+                return call()
+            except sqlite3.Error as error:
+                if not is_busy(error) or time.monotonic() >= deadline:
+                    raise self.failure(error) from error
+            time.sleep(_NAP_S)
+
+    # ---- one statement, outside a transaction
+
+    def fetch_one(self, statement: str, arguments: Sequence[object]) -> tuple[Any, ...] | None:
+        """The first row of one statement."""
+        link = self._link()
+        with link.lock:
+            try:
+                row: tuple[Any, ...] | None = link.main.execute(statement, arguments).fetchone()
+            except sqlite3.Error:
+                row = self.patiently(lambda: link.main.execute(statement, arguments).fetchone())
+        return row
+
+    def fetch_each(self, statement: str, arguments: Sequence[object]) -> Iterator[tuple[Any, ...]]:
+        """The rows of one statement, one at a time, all of the same moment."""
+        link = self._link()
+        with link.lock:
+            cursor = self.patiently(lambda: link.main.execute(statement, arguments))
+        while True:
+            with link.lock:
+                try:
+                    row = cursor.fetchone()
+                except sqlite3.Error as error:
+                    raise self.failure(error) from error
+            if row is None:
+                return
+            yield row
+
+    def run_relaxed(self, statement: str, arguments: Sequence[object]) -> None:
+        """Make a change that survives the end of the process, but need not wait for the disk."""
+        link = self._link()
+        with link.lock:
+            connection = link.main
+            if self._durable:
+                if link.relaxed is None:
+                    link.relaxed = self._connect(durable=False)
+                connection = link.relaxed
+            self.patiently(lambda: connection.execute(statement, arguments))
+
+    def checkpoint(self) -> None:
+        """Move the write-ahead log into the file and empty it, unless somebody is using it."""
+        link = self._link()
+        with link.lock:
+            try:
+                link.main.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            except sqlite3.Error:
+                return  # it will be done by a later one, or by the last close
+
+    def begin(self) -> Link:
+        """This thread's link, holding the file's write lock."""
+        link = self._link()
+        link.begin()
+        return link
+
+    # ---- opening and closing
+
+    def _link(self) -> Link:
+        link: Link | None = getattr(self._local, "link", None)
+        if link is None or link.pid != os.getpid():
+            return self._open()
+        return link
+
+    def _open(self) -> Link:
+        if self._pid != os.getpid():
+            _inherited.extend(self._links)
+            self._forget()
+        if self._closed:
+            raise self._closed_error()
+        link = Link(self, self._connect(durable=self._durable))
+        with self._links_lock:
+            self._links.add(link)
+        self._local.link = link
+        return link
+
+    def _connect(self, *, durable: bool) -> sqlite3.Connection:
+        if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+            raise StorageError(
+                f"this Python has SQLite {sqlite3.sqlite_version}; the memory needs 3.37 or newer"
+            )
+        try:
+            with _making_file:
+                self._make_private()
+                connection = sqlite3.connect(
+                    self.path,
+                    timeout=0,
+                    isolation_level=None,
+                    check_same_thread=False,
+                    factory=self._factory,
+                )
+        except OSError as error:
+            raise self._refused(error) from error
+        except sqlite3.Error as error:
+            raise self.failure(error) from error
+        try:
+            self.patiently(lambda: self._prepare(connection, durable=durable))
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _make_private(self) -> None:
+        """See that the file and its companions are there for their owner only."""
+        self._files.make_private_dir(os.path.dirname(self.path))
+        self._files.create_private(self.path)
+        for suffix in ("", "-wal", "-shm"):
+            self._files.make_private(self.path + suffix)
+
+    def _refused(self, error: OSError) -> StorageError:
+        path = error.filename or self.path
+        if error.errno == errno.ELOOP:
+            return StorageError(
+                f"{path} is a symbolic link; the memory is not kept behind links: "
+                "put the file itself there"
+            )
+        return StorageError(
+            f"the memory in {self.path} cannot be opened: {path}: {error.strerror or error}"
+        )
+
+    def _prepare(self, connection: sqlite3.Connection, *, durable: bool) -> None:
+        mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
+        if mode != "wal":
+            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+            if mode != "wal":
+                raise StorageError(
+                    f"the memory in {self.path} needs a write-ahead log, but its disk or its file "
+                    f"allows only the journal mode {mode!r}; use a local disk"
+                )
+        connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.execute("PRAGMA trusted_schema = OFF")
+        if not self._schema_checked:
+            self._check_schema(connection)
+            self._schema_checked = True
+
+    def _check_schema(self, connection: sqlite3.Connection) -> None:
+        there = "SELECT 1 FROM sqlite_schema WHERE name = 'agent_memory_meta'"
+        if connection.execute(there).fetchone() is None:
+            connection.execute(BEGIN)
+            try:
+                for statement in SCHEMA.split(";\n"):
+                    connection.execute(statement)
+                connection.execute(
+                    "INSERT INTO agent_memory_meta VALUES (1, ?, ?, NULL) ON CONFLICT DO NOTHING",
+                    (SCHEMA_VERSION, os.urandom(4).hex()),
+                )
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+        version = connection.execute("SELECT schema_version FROM agent_memory_meta").fetchone()[0]
+        if version > SCHEMA_VERSION:
+            raise StorageError(
+                f"the memory in {self.path} was made by a newer version (format {version}; this "
+                f"one knows {SCHEMA_VERSION}); it was left as it is: upgrade rotifer-bridge"
+            )
+
+    def close(self) -> None:
+        """Close the connections of all threads, waiting for calls that are under way."""
+        if self._pid != os.getpid():
+            self._closed = True
+            return  # they are the parent's
+        self._closed = True
+        with self._links_lock:
+            links = list(self._links)
+        for link in links:
+            link.close()

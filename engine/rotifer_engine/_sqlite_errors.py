@@ -1,0 +1,68 @@
+"""What SQLite's failures mean to the person who reads about them.
+
+They are told apart by the error's name, never by its text. Whatever is wrong with the file, it is
+left as it is: nothing is deleted, nothing repaired, no other store is used (memory §8).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from rotifer_engine.errors import StorageError
+
+__all__ = ["is_busy", "storage_error"]
+
+#: The beginning of an error's name, and what to tell: {path}, {seconds}, {detail}.
+_MEANINGS: tuple[tuple[str, str], ...] = (
+    (
+        "SQLITE_BUSY",
+        "the memory in {path} is locked: another process kept it for the {seconds} s that we "
+        "waited; let it finish, or end it, then try again",
+    ),
+    (
+        "SQLITE_LOCKED",
+        "the memory in {path} is locked by another part of this process; try again",
+    ),
+    (
+        "SQLITE_NOTADB",
+        "{path} is not an SQLite database; it was left as it is: move it away, or put the right "
+        "file there",
+    ),
+    (
+        "SQLITE_CORRUPT",
+        "the memory in {path} is damaged ({detail}); it was left as it is: restore a copy, or "
+        "move it away to start anew",
+    ),
+    ("SQLITE_FULL", "no space is left on the disk for the memory in {path}; make room, try again"),
+    (
+        "SQLITE_READONLY",
+        "the memory in {path} cannot be written ({detail}); check the permissions of the file "
+        "and its folder",
+    ),
+    (
+        "SQLITE_CANTOPEN",
+        "the memory in {path} cannot be opened ({detail}); check that its folder is there and "
+        "may be written",
+    ),
+    ("SQLITE_IOERR", "reading or writing the memory in {path} failed ({detail}); check the disk"),
+)
+
+
+def _name(error: sqlite3.Error) -> str:
+    return str(getattr(error, "sqlite_errorname", ""))
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether it failed only because somebody else holds a lock."""
+    return _name(error).startswith("SQLITE_BUSY")
+
+
+def storage_error(error: sqlite3.Error, path: str, busy_timeout_ms: int) -> StorageError:
+    """The error to raise for what SQLite raised."""
+    name = _name(error)
+    detail = f"{name}: {error}" if name else str(error)
+    for beginning, text in _MEANINGS:
+        if name.startswith(beginning):
+            seconds = f"{busy_timeout_ms / 1000:g}"
+            return StorageError(text.format(path=path, seconds=seconds, detail=detail))
+    return StorageError(f"the memory in {path} failed ({detail})")

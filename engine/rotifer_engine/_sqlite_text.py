@@ -1,0 +1,196 @@
+"""The tables and statements of the SQLite store.
+
+The file may be one that other programs keep tables in, so ours all begin with ``agent_memory``.
+Keys are BLOBs: no collation, no cutting at NUL, a prefix is a range of bytes. Times are integer
+milliseconds. The value is the last column, so that reading the others does not read its pages.
+"""
+
+from __future__ import annotations
+
+from rotifer_engine._access import SCOPES, scope_sql
+from rotifer_engine._category import CATEGORIES
+from rotifer_engine._policy import SHARE_POLICIES
+from rotifer_engine._retention import expired_sql
+
+__all__ = ["SCHEMA", "SCHEMA_VERSION"]
+
+SCHEMA_VERSION = 1
+
+
+def _words(names: object) -> str:
+    return ", ".join(f"'{name}'" for name in names)  # type: ignore[attr-defined]
+
+
+SCHEMA = f"""
+CREATE TABLE IF NOT EXISTS agent_memory_meta (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    schema_version INTEGER NOT NULL,
+    store_id TEXT NOT NULL,
+    last_change TEXT
+) STRICT;
+CREATE TABLE IF NOT EXISTS agent_memory (
+    number INTEGER PRIMARY KEY,
+    agent_id TEXT NOT NULL UNIQUE,
+    used INTEGER NOT NULL CHECK (used >= 0),
+    update_order INTEGER NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS agent_memory_entry (
+    id INTEGER PRIMARY KEY,
+    agent INTEGER NOT NULL REFERENCES agent_memory (number),
+    key BLOB NOT NULL,
+    category TEXT NOT NULL CHECK (category IN ({_words(CATEGORIES)})),
+    size INTEGER NOT NULL,
+    created_by TEXT NOT NULL,
+    created_domain TEXT,
+    last_accessed_by TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    read_scope TEXT NOT NULL CHECK (read_scope IN ({_words(SCOPES)})),
+    write_scope TEXT NOT NULL CHECK (write_scope IN ({_words(SCOPES)})),
+    share_policy TEXT NOT NULL CHECK (share_policy IN ({_words(SHARE_POLICIES)})),
+    follows_agent INTEGER NOT NULL CHECK (follows_agent IN (0, 1)),
+    max_retention_days INTEGER,
+    auto_delete INTEGER,
+    anonymization INTEGER,
+    expires_at INTEGER,
+    update_order INTEGER NOT NULL,
+    value BLOB NOT NULL,
+    UNIQUE (agent, key),
+    CHECK (size = length(key) + length(value))
+) STRICT;
+CREATE INDEX IF NOT EXISTS agent_memory_entry_order
+    ON agent_memory_entry (agent, update_order);
+CREATE INDEX IF NOT EXISTS agent_memory_entry_category_order
+    ON agent_memory_entry (agent, category, update_order);
+CREATE INDEX IF NOT EXISTS agent_memory_entry_expiry
+    ON agent_memory_entry (agent, expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS agent_memory_entry_followers
+    ON agent_memory_entry (agent, updated_at) WHERE follows_agent = 1;
+"""
+
+#: Everything but key, size, value: in the order in which rows are read.
+_META = (
+    "e.category, e.created_by, e.created_domain, e.last_accessed_by, e.created_at, e.updated_at, "
+    "e.read_scope, e.write_scope, e.share_policy, e.follows_agent, e.max_retention_days, "
+    "e.auto_delete, e.anonymization, e.update_order"
+)
+_AGENT = "(SELECT number FROM agent_memory WHERE agent_id = ?1)"
+
+
+def _due(agent: str, now: str, cutoff: str) -> str:
+    """Whether anything of an agent has expired: the two halves of ``expired_sql``, by index."""
+    return (
+        "(EXISTS (SELECT 1 FROM agent_memory_entry"
+        f" WHERE agent = {agent} AND expires_at <= {now})"
+        f" OR ({cutoff} IS NOT NULL AND EXISTS (SELECT 1 FROM agent_memory_entry"
+        f" WHERE agent = {agent} AND follows_agent = 1 AND updated_at <= {cutoff})))"
+    )
+
+
+_LIVE = f"NOT {expired_sql('e', '?2', '?3')}"
+
+#: agent id, now, cutoff, key -> due, live, meta, value; no row when the agent has no memory yet.
+READ = f"""
+SELECT {_due("a.number", "?2", "?3")}, {_LIVE}, {_META}, e.value
+FROM agent_memory a LEFT JOIN agent_memory_entry e ON e.agent = a.number AND e.key = ?4
+WHERE a.agent_id = ?1
+"""  # noqa: S608 - made of our own words only, here and below
+
+#: gene, agent id, key, order, gene's entry version -> nothing.
+TOUCH = """
+UPDATE agent_memory_entry SET last_accessed_by = ?1
+WHERE agent = (SELECT number FROM agent_memory WHERE agent_id = ?2)
+  AND key = ?3 AND update_order = ?4
+"""
+
+#: agent id, now, cutoff -> due.
+DUE = f"SELECT {_due(_AGENT, '?2', '?3')}"  # noqa: S608
+
+#: agent id, now, cutoff -> bytes of live entries.
+USAGE = f"""
+SELECT a.used - CASE WHEN {_due("a.number", "?2", "?3")} THEN (
+    SELECT coalesce(sum(e.size), 0) FROM agent_memory_entry e
+    WHERE e.agent = a.number AND {expired_sql("e", "?2", "?3")}) ELSE 0 END
+FROM agent_memory a WHERE a.agent_id = ?1
+"""  # noqa: S608
+
+#: agent id, now, cutoff, after key, limit, category -> key, size, meta.
+_PAGE = f"""
+SELECT e.key, e.size, {_META} FROM agent_memory_entry e
+WHERE e.agent = {_AGENT} AND e.key > ?4 AND {_LIVE} {{category}}
+ORDER BY e.key LIMIT ?5
+"""  # noqa: S608
+
+
+def page(*, category: bool) -> str:
+    """Live entries by key; with the category as the sixth argument."""
+    return _PAGE.format(category="AND e.category = ?6" if category else "")
+
+
+#: agent id, now, cutoff, gene, domain, limit, then the filters' values -> key, meta, value.
+_SELECT = f"""
+SELECT e.key, {_META}, e.value FROM agent_memory_entry e {{index}}
+WHERE e.agent = {_AGENT} AND {_LIVE} AND {scope_sql("e.read_scope", "?4", "?5")} {{filters}}
+ORDER BY e.update_order DESC LIMIT ?6
+"""  # noqa: S608
+
+
+def select(filters: list[str]) -> str:
+    """The query: ``filters`` are conditions whose one value each follows as ?7, ?8 and so on."""
+    conditions = "".join(
+        f" AND {condition.format(f'?{number}')}" for number, condition in enumerate(filters, 7)
+    )
+    return _SELECT.format(index="", filters=conditions)
+
+
+BEGIN = "BEGIN IMMEDIATE"
+
+#: -> store id, last change.
+META = "SELECT store_id, last_change FROM agent_memory_meta"
+
+#: agent id -> number, used, order.
+OPEN_AGENT = "SELECT number, used, update_order FROM agent_memory WHERE agent_id = ?1"
+
+#: agent id -> nothing.
+NEW_AGENT = "INSERT INTO agent_memory (agent_id, used, update_order) VALUES (?1, 0, 0)"
+
+#: number, key -> key, size, meta.
+FIND = f"SELECT e.key, e.size, {_META} FROM agent_memory_entry e WHERE e.agent = ?1 AND e.key = ?2"  # noqa: S608
+
+#: number, now, cutoff, limit -> key, size, meta. Two branches, so that each has its index.
+EXPIRED = f"""
+SELECT e.key, e.size, {_META} FROM agent_memory_entry e WHERE e.id IN (
+    SELECT id FROM agent_memory_entry WHERE agent = ?1 AND expires_at <= ?2
+    UNION ALL
+    SELECT id FROM agent_memory_entry
+    WHERE ?3 IS NOT NULL AND agent = ?1 AND follows_agent = 1 AND updated_at <= ?3
+    LIMIT ?4)
+ORDER BY e.update_order
+"""  # noqa: S608
+
+#: number, category -> key, size, meta.
+CANDIDATES = f"""
+SELECT e.key, e.size, {_META} FROM agent_memory_entry e
+WHERE e.agent = ?1 AND e.category = ?2 ORDER BY e.update_order
+"""  # noqa: S608
+
+#: An upsert, never REPLACE, which would lose createdBy and createdAt and count a row twice.
+PUT = """
+INSERT INTO agent_memory_entry (
+    agent, key, category, size, created_by, created_domain, last_accessed_by, created_at,
+    updated_at, read_scope, write_scope, share_policy, follows_agent, max_retention_days,
+    auto_delete, anonymization, expires_at, update_order, value)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (agent, key) DO UPDATE SET
+    category = excluded.category, size = excluded.size,
+    last_accessed_by = excluded.last_accessed_by, updated_at = excluded.updated_at,
+    read_scope = excluded.read_scope, write_scope = excluded.write_scope,
+    share_policy = excluded.share_policy, follows_agent = excluded.follows_agent,
+    max_retention_days = excluded.max_retention_days, auto_delete = excluded.auto_delete,
+    anonymization = excluded.anonymization, expires_at = excluded.expires_at,
+    update_order = excluded.update_order, value = excluded.value
+"""
+
+REMOVE = "DELETE FROM agent_memory_entry WHERE agent = ?1 AND key = ?2"
+SAVE_AGENT = "UPDATE agent_memory SET used = ?2, update_order = ?3 WHERE number = ?1"
+SAVE_CHANGE = "UPDATE agent_memory_meta SET last_change = ?1"

@@ -1,0 +1,146 @@
+"""What a store must be able to do: small, so that there can be more than one (design §6).
+
+A store keeps rows and order and counts bytes. It decides nothing: who may do what, what is evicted
+and what is refused is decided by :class:`rotifer_engine.AgentMemory`, over plain values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import NamedTuple, Protocol, Self
+
+from rotifer_engine._access import Caller
+from rotifer_engine._entry import Entry, EntrySummary
+
+__all__ = ["Found", "Moment", "Selection", "Store", "Transaction"]
+
+
+class Moment(NamedTuple):
+    """When a call happens, and what that means for entries that follow the agent.
+
+    Args:
+        now: milliseconds since 1970.
+        cutoff: entries that follow the agent's data policy and were updated at or before this
+            instant are gone; None when that policy has no limit.
+    """
+
+    now: int
+    cutoff: int | None
+
+
+class Found(NamedTuple):
+    """What a read found.
+
+    Args:
+        entry: the live entry; None when there is none.
+        expired: whether anything of this agent is due to be purged.
+    """
+
+    entry: Entry | None
+    expired: bool
+
+
+class Selection(NamedTuple):
+    """Which entries a query wants; None in a field means no such filter."""
+
+    category: str | None
+    key_prefix: bytes | None
+    since: int | None
+    until: int | None
+    limit: int
+
+
+class Store(Protocol):
+    """Where the memories of all agents of a project are kept."""
+
+    def read(self, agent_id: str, key: str, moment: Moment) -> Found:
+        """Find one live entry, and whether anything has expired, without a transaction."""
+        ...  # pragma: no cover
+
+    def touch(self, agent_id: str, entry: Entry, gene_id: str) -> None:
+        """Set who last accessed the entry, if it is still the same version of it."""
+        ...  # pragma: no cover
+
+    def has_expired(self, agent_id: str, moment: Moment) -> bool:
+        """Whether anything of this agent is due to be purged."""
+        ...  # pragma: no cover
+
+    def select(
+        self, agent_id: str, caller: Caller, selection: Selection, moment: Moment
+    ) -> Iterator[Entry]:
+        """Live entries that the caller may read, most recently updated first, one at a time."""
+        ...  # pragma: no cover
+
+    def page(
+        self, agent_id: str, category: str | None, after: str | None, limit: int, moment: Moment
+    ) -> list[EntrySummary]:
+        """Live entries in the order of their keys' bytes, from after a key on."""
+        ...  # pragma: no cover
+
+    def usage(self, agent_id: str, moment: Moment) -> int:
+        """Bytes of the keys and values of all live entries."""
+        ...  # pragma: no cover
+
+    def begin(self, agent_id: str) -> Transaction:
+        """Begin to write: from here to the end no other writer can, in any process."""
+        ...  # pragma: no cover
+
+    def scrub(self) -> None:
+        """Leave nothing of deleted entries on the disk, as far as that is possible now."""
+        ...  # pragma: no cover
+
+    def close(self) -> None:
+        """Close everything that is open."""
+        ...  # pragma: no cover
+
+
+class Transaction(Protocol):
+    """One write to one agent's memory; rolled back unless it was committed.
+
+    Args:
+        store_id: the store's own id, the beginning of every change id.
+        last_change: the id of the last change that was committed; None when none was.
+        used: bytes of the keys and values of all rows.
+        order: the agent's update sequence, the same as that of the last written row.
+    """
+
+    store_id: str
+    last_change: str | None
+    used: int
+    order: int
+
+    def find(self, key: str) -> EntrySummary | None:
+        """The row with this key."""
+        ...  # pragma: no cover
+
+    def expired(self, moment: Moment, limit: int) -> Sequence[EntrySummary]:
+        """Rows that are due to be purged, at most so many."""
+        ...  # pragma: no cover
+
+    def candidates(self, category: str) -> Iterator[EntrySummary]:
+        """Rows of a category, least recently updated first, one at a time."""
+        ...  # pragma: no cover
+
+    def put(self, entry: Entry, replaced: EntrySummary | None) -> None:
+        """Insert the entry, or replace the row with its key; counts its bytes and its order."""
+        ...  # pragma: no cover
+
+    def remove(self, row: EntrySummary) -> None:
+        """Delete a row; counts its bytes."""
+        ...  # pragma: no cover
+
+    def commit(self, change_id: str) -> None:
+        """Make it so, durably, and remember the change id."""
+        ...  # pragma: no cover
+
+    def __enter__(self) -> Self: ...  # pragma: no cover
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Roll back what was not committed."""
+        ...  # pragma: no cover
