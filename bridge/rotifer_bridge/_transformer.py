@@ -11,10 +11,8 @@ import os
 import resource
 import select
 import signal
-import tempfile
 import time
-from collections.abc import Mapping
-from typing import IO, cast
+from typing import Any, BinaryIO, cast
 
 from rotifer_shim import shim_path
 
@@ -28,37 +26,49 @@ _BAD_OPTION = 9
 _ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH")
 
 
-def transform(node: str, request: Mapping[str, object], *, time_limit: float) -> dict[str, object]:
-    """Have ``transform.cjs`` answer a request.
+def transform(node: str, files: list[dict[str, str]], *, deadline: float) -> list[dict[str, Any]]:
+    """Have ``transform.cjs`` compile files.
 
     Args:
         node: the Node binary, absolute.
-        request: what stands on its standard input, as ``transform.cjs`` says.
-        time_limit: seconds.
+        files: a ``path`` and a ``source`` each; at least one.
+        deadline: when it must be done, by ``time.monotonic()``.
+
+    Returns:
+        The files' outcomes in their order, as ``transform.cjs`` says; at least the first's, and not
+        more after a file on which the compiler itself broke.
 
     Raises:
         OSError: Node could not be started.
         RuntimeError: it gave no answer; the text says why.
     """
-    deadline = time.monotonic() + time_limit
-    with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stderr:
-        stdin.write(json.dumps(request).encode())
+    with _nameless_file() as stdin, _nameless_file() as stderr:
+        stdin.write(json.dumps({"files": files}).encode())
         stdin.flush()
         for flags in (_FLAGS, _FLAGS[1:]):
             answer, status = _attempt([node, *flags], stdin, stderr, deadline)
             if answer.endswith(b"\n"):
-                return cast("dict[str, object]", json.loads(answer))
+                return cast("list[dict[str, Any]]", json.loads(answer)["files"])
             if status != _BAD_OPTION:
                 break
         stderr.seek(0)
         words = stderr.read(2_000).decode(errors="replace").strip()
     if status is None:
-        raise RuntimeError(f"Node gave no answer within {time_limit:g} s")
+        raise RuntimeError("Node did not come to an end in time")
     raise RuntimeError(f"Node ended with {_ending(status)}: {words or 'it said nothing'}")
 
 
+def _nameless_file() -> BinaryIO:
+    # A file, unlike a pipe, takes all of the request before anybody reads it.
+    if hasattr(os, "memfd_create"):
+        return cast("BinaryIO", open(os.memfd_create("rotifer-transform"), "w+b"))
+    import tempfile
+
+    return cast("BinaryIO", tempfile.TemporaryFile())
+
+
 def _attempt(
-    command: list[str], stdin: IO[bytes], stderr: IO[bytes], deadline: float
+    command: list[str], stdin: BinaryIO, stderr: BinaryIO, deadline: float
 ) -> tuple[bytes, int | None]:
     """Run it once; its output and exit status, None when its time was up."""
     stdin.seek(0)

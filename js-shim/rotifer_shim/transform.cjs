@@ -1,51 +1,74 @@
-// Turns a gene's source files into JavaScript that is ready to run (design §4). Nothing of the gene is executed here: this
-// process is trusted, it only compiles.
-//
-// stdin:  {"files": [{"path": "lib/x.ts", "source": "..."}]}
-// stdout: {"files": [{"path": "lib/x.ts", "format": "module", "source": "..."}]}, one line; `source` is null where the file
-//         runs as it is. A file that cannot run has `fault` in the place of `format` and `source`.
-//
-// Run as: node --expose-internals --experimental-vm-modules --no-warnings transform.cjs
 'use strict';
+/**
+ * Turns a gene's source files into JavaScript that is ready to run (design §4). This process is
+ * trusted and only compiles: nothing of the gene is executed here.
+ *
+ *   stdin   {"files": [{"path": "lib/x.ts", "source": "..."}]}
+ *   stdout  {"files": [{"path": "lib/x.ts", "format": "module", "source": "..."}]}, one line
+ *
+ * `source` is null where a file runs as it is; a file that cannot run has a `fault` instead. After
+ * a file on which the compiler itself broke, the answer ends: the rest is for another process.
+ * Run with --expose-internals --experimental-vm-modules --no-warnings.
+ */
 
 const { readFileSync, writeFileSync } = require('node:fs');
-const module_ = require('node:module');
+const nodeModule = require('node:module');
 const vm = require('node:vm');
 
 /**
- * @typedef {{ message: string, line: number | null, column: number | null, help: string | null }} Fault
- * @typedef {{ code: string, map: string | null }} Output `map` is null where every position is kept
- * @typedef {{ strip(source: string): string, transform(source: string, name: string): Output, elides(source: string): boolean }} Compiler
- *   `strip` keeps every position and throws an {@link Unstrippable} where that cannot be done; `transform` does everything
- *   and brings a map; `elides` says whether some import serves types alone and must vanish with them.
+ * @typedef {{ line: number, column: number }} Place counted from 1
+ * @typedef {Partial<Place> & { message: string, help?: string }} Problem
+ * @typedef {{ [Part in 'line' | 'column']: number | null }} PerhapsPlace
+ * @typedef {PerhapsPlace & { message: string, help: string | null }} Fault
+ * @typedef {{ code: string, map: string | null }} Output `map` is null where positions are kept
+ * @typedef {{ path: string, source: string }} SourceFile
+ *
+ * @typedef {object} Compiler
+ * @property {(source: string) => string} strip removes types and keeps every position; throws an
+ *   {@link Unstrippable} where that is not enough
+ * @property {(source: string, name: string) => Output} transform does all that can be done
+ * @property {(source: string) => boolean} elides whether an import or export is there for types
+ *   alone and has to vanish with them, though nothing at its place says `type`
  */
 
-/** The words a syntax error is reported under; no path, so that it can be found again in V8's text. */
+/** What a source is called in Node's messages; no path, so that it is easily found there again. */
 const NAME = 'gene';
 
-const WAY_OUT = {
-  decorator: 'Node cannot run decorators. Call the decorator as a function, or compile the gene to JavaScript first '
-    + '(tsc) and keep index.js in its place.',
-  accessor: 'Node cannot run `accessor` fields. Write a getter and a setter in its place.',
-  commonjs: 'The name of this file says CommonJS. Use require() and module.exports, or rename it (.mts, .mjs, .ts, .js).',
+const MAP_MARK = '//# sourceMappingURL=data:application/json;base64,';
+
+const HELP = {
+  crash:
+    'Simplify what is nested most deeply, or keep JavaScript in place of the TypeScript.',
+  decorator:
+    'Node cannot run decorators. Call the decorator as a function, or compile the gene with ' +
+    'tsc and keep the index.js it makes in place of the TypeScript.',
+  accessor: 'Node cannot run `accessor` fields. Write a getter and a setter instead.',
+  commonjs:
+    'The name of the file says CommonJS. Use require() and module.exports, or another extension.',
 };
 
-/** Valid TypeScript that needs more than the removal of types. */
-class Unstrippable extends Error {}
+/** Valid TypeScript that takes more than the removal of types. */
+class Unstrippable extends Error {
+  /** @param {Problem} problem */
+  constructor(problem) {
+    super(problem.message);
+    this.problem = problem;
+  }
+}
 
 /** A file that cannot run, and why. */
 class FaultError extends Error {
-  /** @param {Partial<Fault> & { message: string }} fault */
-  constructor({ message, line = null, column = null, help = null }) {
+  /** @param {Problem} problem */
+  constructor({ message, line, column, help }) {
     super(message);
     /** @type {Fault} */
-    this.fault = { message, line, column, help };
+    this.fault = { message, line: line ?? null, column: column ?? null, help: help ?? null };
   }
 }
 
 /**
- * The compiler inside Node, by its inner door: the only one of the two ways in which an import used for types alone
- * vanishes as TypeScript's own compiler makes it (`verbatimModuleSyntax: false`).
+ * The compiler that Node carries, by its inner door. Only here can an import used for types alone
+ * vanish, as with TypeScript's own compiler (`verbatimModuleSyntax: false`).
  *
  * @returns {Compiler | null} null where this Node has no such door
  */
@@ -53,98 +76,97 @@ function innerCompiler() {
   /** @type {(source: string, options: object) => { code: string, map?: string }} */
   let transformSync;
   try {
-    // @ts-expect-error - internal; it exists under --expose-internals
+    // @ts-expect-error - known to Node under --expose-internals
     ({ transformSync } = require('internal/deps/amaro/dist/index'));
     transformSync('enum E { A }', optionsOf('', {}));
   } catch {
     return null;
   }
-  /**
-   * @param {string} source
-   * @param {object} options
-   */
+  /** @param {string} source @param {object} options */
   const run = (source, options) => {
     try {
       return transformSync(source, options);
     } catch (/** @type {any} */ thrown) {
-      if (thrown?.code === 'UnsupportedSyntax') throw new Unstrippable(thrown.message, { cause: placeOf(thrown) });
-      throw new FaultError({ message: String(thrown?.message ?? thrown), ...placeOf(thrown) });
+      const { code, message, startLine, startColumn } = Object(thrown);
+      if (startLine === undefined) throw thrown;
+      const problem = { message, line: startLine, column: startColumn + 1 };
+      throw code === 'UnsupportedSyntax' ? new Unstrippable(problem) : new FaultError(problem);
     }
   };
   return {
-    strip: (source) => run(source, { mode: 'strip-only', sourceMap: false, filename: NAME }).code,
+    strip: (source) => run(source, { mode: 'strip-only', filename: NAME, sourceMap: false }).code,
     transform(source, name) {
-      const { code, map } = run(source, { ...optionsOf(source, { verbatimModuleSyntax: false }), sourceMap: true, filename: name });
+      const options = optionsOf(source, { verbatimModuleSyntax: false });
+      const { code, map } = run(source, { ...options, filename: name, sourceMap: true });
       return { code, map: map ?? null };
     },
     elides(source) {
-      // The same source printed twice: what differs is what vanished.
-      if (!/\b(?:import|export)\b/.test(source)) return false;
-      const [kept, elided] = [true, false].map((verbatimModuleSyntax) => run(source, optionsOf(source, { verbatimModuleSyntax })).code);
+      if (!/\bimport\b|\bexport\s*(?:\{|default\b)/.test(source)) return false;
+      // The same source, printed twice by the same printer: a difference is what vanished.
+      const [kept, elided] = [true, false].map(
+        (verbatimModuleSyntax) => run(source, optionsOf(source, { verbatimModuleSyntax })).code,
+      );
       return kept !== elided;
     },
   };
 }
 
-/**
- * @param {string} source
- * @param {object} transform
- */
+/** @param {string} source @param {object} transform */
 function optionsOf(source, transform) {
-  // `export {}` is how an author says "this is a module"; nothing else may make one of a file.
+  // `export {}` is an author's way to say "a module"; nothing else makes one of a file.
   const noEmptyExport = !/\bexport\s*\{\s*\}/.test(source);
-  return { mode: 'transform', sourceMap: false, filename: NAME, transform: { nativeClassProperties: true, noEmptyExport, ...transform } };
-}
-
-/** @param {{ startLine?: number, startColumn?: number }} thrown */
-function placeOf({ startLine, startColumn }) {
-  return { line: startLine ?? null, column: startColumn === undefined ? null : startColumn + 1 };
+  return {
+    mode: 'transform',
+    filename: NAME,
+    sourceMap: false,
+    transform: { nativeClassProperties: true, noEmptyExport, ...transform },
+  };
 }
 
 /**
- * The compiler inside Node, by its public door. It keeps an import used for types alone: authors must write `import type`.
+ * The same compiler by Node's public door. An import used for types alone stays, and fails when the
+ * gene is linked: authors must write `import type`.
  *
  * @returns {Compiler}
  */
 function publicCompiler() {
-  /**
-   * @param {string} source
-   * @param {import('node:module').StripTypeScriptTypesOptions} options
-   */
+  /** @param {string} source @param {import('node:module').StripTypeScriptTypesOptions} options */
   const run = (source, options) => {
     try {
-      return module_.stripTypeScriptTypes(source, options);
+      return nodeModule.stripTypeScriptTypes(source, options);
     } catch (/** @type {any} */ error) {
-      const place = locate(error) ?? {};
-      if (error.code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') throw new Unstrippable(error.message, { cause: place });
-      throw new FaultError({ message: error.message, ...place });
+      if (!(error instanceof SyntaxError)) throw error;
+      const problem = { message: error.message, ...locate(error) };
+      throw /** @type {any} */ (error).code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX'
+        ? new Unstrippable(problem)
+        : new FaultError(problem);
     }
   };
   return {
-    strip: (source) => run(source, { mode: 'strip', sourceUrl: NAME }),
+    strip: (source) => run(source, { mode: 'strip' }),
     transform(source, name) {
-      const code = run(source, { mode: 'transform', sourceMap: true, sourceUrl: name });
-      const mark = '//# sourceMappingURL=data:application/json;base64,';
-      const at = code.lastIndexOf(mark);
-      return { code: code.slice(0, at), map: Buffer.from(code.slice(at + mark.length), 'base64').toString() };
+      const all = run(source, { mode: 'transform', sourceUrl: name, sourceMap: true });
+      const at = all.lastIndexOf(MAP_MARK);
+      const map = Buffer.from(all.slice(at + MAP_MARK.length), 'base64').toString();
+      return { code: all.slice(0, at).trimEnd(), map };
     },
     elides: () => false,
   };
 }
 
 /**
- * A file made ready, or a {@link FaultError}.
+ * A file made ready; throws a {@link FaultError}.
  *
  * @param {Compiler} compiler
- * @param {{ path: string, source: string }} file
+ * @param {SourceFile} file
  */
 function ready(compiler, { path, source }) {
-  const kind = /\.([mc]?)([tj])s$/.exec(path);
-  const said = kind?.[1] === 'm' ? 'module' : kind?.[1] === 'c' ? 'commonjs' : null;
-  const { code, map } = kind?.[2] === 't' ? javascriptOf(compiler, path, source) : { code: source, map: null };
-  const format = formatOf(code, map, said);
+  const [, kind, language] = /\.([mc]?)([tj])s$/.exec(path) ?? [];
+  const plain = { code: source, map: null };
+  const { code, map } = language === 't' ? javascriptOf(compiler, path, source) : plain;
+  const format = formatOf(code, map, { m: 'module', c: 'commonjs' }[kind ?? '']);
   if (map === null) return { path, format, source: code === source ? null : code };
-  return { path, format, source: `${code}\n//# sourceMappingURL=data:application/json;base64,${Buffer.from(map).toString('base64')}` };
+  return { path, format, source: `${code}\n${MAP_MARK}${Buffer.from(map).toString('base64')}\n` };
 }
 
 /**
@@ -161,44 +183,44 @@ function javascriptOf(compiler, path, source) {
     if (!(error instanceof Unstrippable)) throw error;
   }
   try {
-    // The map names its source relative to the file's own URL, so that the gene's folder may move.
-    return compiler.transform(source, `./${encodeURIComponent(path.slice(path.lastIndexOf('/') + 1))}`);
+    // The map's source is relative to the file's URL, so that a gene's folder may move.
+    const name = path.slice(path.lastIndexOf('/') + 1);
+    return compiler.transform(source, `./${encodeURIComponent(name)}`);
   } catch (error) {
-    if (!(error instanceof Unstrippable)) throw error;
-    throw new FaultError({ message: error.message, .../** @type {Partial<Fault>} */ (error.cause) });
+    throw error instanceof Unstrippable ? new FaultError(error.problem) : error;
   }
 }
 
 /**
- * What a file is, by what its name says, else by whether it compiles as CommonJS. Type stripping lets through what it does
- * not know (decorators), so this is also where the output's syntax is checked.
+ * What a file is: what its name says, else whether it compiles as CommonJS. The removal of types
+ * lets pass what it does not know (decorators), so this is where syntax is really checked.
  *
  * @param {string} code
  * @param {string | null} map
- * @param {'module' | 'commonjs' | null} said
+ * @param {string | undefined} said
  */
 function formatOf(code, map, said) {
-  /** @type {Array<['commonjs' | 'module', (code: string) => unknown]>} */
-  const formats = [['commonjs', asCommonJs], ['module', asModule]];
-  /** @type {Fault[]} */
+  /** @type {FaultError[]} */
   const faults = [];
-  for (const [format, compile] of formats) {
-    if (said !== null && said !== format) continue;
+  for (const [format, compile] of Object.entries({ commonjs: asCommonJs, module: asModule })) {
+    if (said !== undefined && said !== format) continue;
     try {
       compile(code);
       return format;
     } catch (/** @type {any} */ error) {
-      faults.push(syntaxFault(error, code, map));
+      const place = locate(error, format === 'module' ? code : undefined);
+      faults.push(new FaultError(syntaxProblem(error, place, code, map)));
     }
   }
-  if (said === 'commonjs' && isModule(code)) faults[0].help = WAY_OUT.commonjs;
-  // The reading that got further is the one the author meant.
-  throw new FaultError(faults.reduce((first, next) => (isBefore(first, next) ? next : first)));
+  if (said === 'commonjs' && isModule(code)) faults[0].fault.help = HELP.commonjs;
+  // Of two readings, the one that got further is the one the author meant.
+  throw faults.reduce((first, next) => (isBefore(first.fault, next.fault) ? next : first));
 }
 
 /** @param {string} code */
 function asCommonJs(code) {
-  return vm.compileFunction(code, ['exports', 'require', 'module', '__filename', '__dirname'], { filename: NAME });
+  const parameters = ['exports', 'require', 'module', '__filename', '__dirname'];
+  return vm.compileFunction(code, parameters, { filename: NAME });
 }
 
 /** @param {string} code */
@@ -215,83 +237,117 @@ function isModule(code) {
   }
 }
 
-/**
- * @param {Fault} first
- * @param {Fault} next
- */
+/** @param {Fault} first @param {Fault} next */
 function isBefore(first, next) {
-  if (next.line === null || first.line === null) return first.line === null;
-  return first.line < next.line || (first.line === next.line && (first.column ?? 0) <= (next.column ?? 0));
+  if (first.line === null || next.line === null) return first.line === null;
+  if (first.line !== next.line) return first.line < next.line;
+  return (first.column ?? 0) < (next.column ?? 0);
 }
 
 /**
  * @param {Error} error
+ * @param {Place | null} place
  * @param {string} code
  * @param {string | null} map
- * @returns {Fault}
+ * @returns {Problem}
  */
-function syntaxFault(error, code, map) {
-  const place = locate(error);
-  if (place === null) return { message: error.message, line: null, column: null, help: null };
-  const text = code.split(/\r\n|[\n\r\u2028\u2029]/)[place.line - 1] ?? '';
-  const at = text.slice(place.column - 1);
-  let { message } = error;
-  let help = null;
-  if (at.startsWith('@')) [message, help] = ['decorators are not JavaScript yet', WAY_OUT.decorator];
-  else if (/\baccessor\s+$/.test(text.slice(0, place.column - 1))) help = WAY_OUT.accessor;
-  return { message, help, ...originOf(place, map) };
+function syntaxProblem({ message }, place, code, map) {
+  if (place === null) return { message };
+  const line = code.split(/\r\n|[\n\r\u2028\u2029]/)[place.line - 1] ?? '';
+  const before = line.slice(0, place.column - 1);
+  const origin = originOf(place, map);
+  if (line[before.length] === '@') {
+    return { message: 'decorators cannot be run', help: HELP.decorator, ...origin };
+  }
+  if (/\baccessor\s+$/.test(before)) {
+    return { message, help: HELP.accessor, ...origin };
+  }
+  return { message, ...origin };
 }
 
 /**
  * The place in the author's file of a place in the output.
  *
- * @param {{ line: number, column: number }} place
+ * @param {Place} place
  * @param {string | null} map
+ * @returns {Place}
  */
 function originOf(place, map) {
   if (map === null) return place;
-  const origin = new module_.SourceMap(JSON.parse(map)).findEntry(place.line - 1, place.column - 1);
-  return 'originalLine' in origin ? { line: origin.originalLine + 1, column: origin.originalColumn + 1 } : place;
+  const { SourceMap } = nodeModule;
+  const entry = new SourceMap(JSON.parse(map)).findEntry(place.line - 1, place.column - 1);
+  if (!('originalLine' in entry)) return place;
+  return { line: entry.originalLine + 1, column: entry.originalColumn + 1 };
 }
 
 /**
- * Where an error of Node's own parsers is, from the lines it writes above the stack.
+ * Where an error of Node's own parsers is, from the lines they write above the stack: the name and
+ * line, the source (and at times the line before it), the mark.
  *
  * @param {Error} error
- * @returns {{ line: number, column: number } | null}
+ * @param {string} [code] of a module, whose syntax error keeps those lines to itself until asked
+ * @returns {Place | null}
  */
-function locate(error) {
-  try {
-    // A module's syntax error keeps those lines to itself until it is asked.
-    // @ts-expect-error - internal; it exists under --expose-internals
-    require('internal/util').decorateErrorStack(error);
-  } catch {
-    // By the public door only some errors have a place.
+function locate(error, code) {
+  let text = error.stack ?? '';
+  if (code !== undefined) {
+    try {
+      // @ts-expect-error - known to Node under --expose-internals
+      require('internal/util').decorateErrorStack(error);
+      text = error.stack ?? '';
+    } catch {
+      text = checkModule(code);
+    }
   }
-  const lines = /^gene:(\d+)\n(?:.*\n)??([ \t]*)\^/.exec(error.stack ?? '');
-  return lines && { line: Number(lines[1]), column: lines[2].length + 1 };
+  const line = /^[^\n]*:(\d+)\n/.exec(text)?.[1];
+  if (line === undefined) return null;
+  // At the end of a file there is no mark.
+  const indent = /^(?:[^\n]*\n){2,3}?([ \t]*)\^+(?:\n|$)/.exec(text)?.[1] ?? '';
+  return { line: Number(line), column: indent.length + 1 };
 }
 
 /**
- * @param {Compiler} compiler
- * @param {{ path: string, source: string }} file
+ * What `node --check` says of a module: slow, but by the public door there is no other way.
+ *
+ * @param {string} code
  */
-function answerFor(compiler, file) {
-  try {
-    return ready(compiler, file);
-  } catch (/** @type {any} */ error) {
-    const fault = error instanceof FaultError ? error.fault : { message: String(error?.message ?? error), line: null, column: null, help: null };
-    return { path: file.path, fault };
+function checkModule(code) {
+  const { spawnSync } = require('node:child_process');
+  const command = ['--check', '--input-type=module', '-'];
+  const options = { input: code, encoding: /** @type {const} */ ('utf8'), timeout: 10_000 };
+  return spawnSync(process.execPath, command, options).stderr;
+}
+
+/**
+ * What became of the files, up to the first on which the compiler broke: what it is after that,
+ * nobody knows.
+ *
+ * @param {Compiler} compiler
+ * @param {SourceFile[]} files
+ */
+function answersFor(compiler, files) {
+  const answers = [];
+  for (const file of files) {
+    try {
+      answers.push(ready(compiler, file));
+    } catch (error) {
+      const message = `Node's compiler failed: ${error}`;
+      const isFault = error instanceof FaultError;
+      const { fault } = isFault ? error : new FaultError({ message, help: HELP.crash });
+      answers.push({ path: file.path, fault });
+      if (!isFault) break;
+    }
   }
+  return answers;
 }
 
 function main() {
-  /** @type {{ files: Array<{ path: string, source: string }> }} */
-  const request = JSON.parse(readFileSync(0, 'utf8'));
-  const compiler = innerCompiler() ?? publicCompiler();
-  writeFileSync(1, `${JSON.stringify({ files: request.files.map((file) => answerFor(compiler, file)) })}\n`);
+  /** @type {{ files: SourceFile[] }} */
+  const { files } = JSON.parse(readFileSync(0, 'utf8'));
+  const answers = answersFor(innerCompiler() ?? publicCompiler(), files);
+  writeFileSync(1, `${JSON.stringify({ files: answers })}\n`);
 }
 
 if (require.main === module) main();
 
-module.exports = { innerCompiler, publicCompiler, answerFor };
+module.exports = { answersFor, innerCompiler, publicCompiler };
