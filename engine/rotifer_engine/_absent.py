@@ -18,7 +18,7 @@ class Absent:
     __slots__ = ()
     _only: Absent | None = None
 
-    def __new__(cls) -> Absent:
+    def __new__(cls) -> Absent:  # noqa: PYI034 - a subclass would not be the one instance
         """Hand out the one instance."""
         if Absent._only is None:
             Absent._only = super().__new__(cls)

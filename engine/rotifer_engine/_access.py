@@ -7,13 +7,12 @@ and its twin in SQL are both made from that one table, so they cannot have diffe
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import NamedTuple
 
 __all__ = ["SCOPES", "Caller", "Scope", "allows", "refused_identity", "scope_sql"]
 
-_V2_ID = re.compile(r"v2:[0-9a-f]{64}")
+_HEX = frozenset("0123456789abcdef")
 
 
 class Caller(NamedTuple):
@@ -91,11 +90,15 @@ def refused_identity(caller: Caller) -> str | None:
             "memory needs a gene with a v2 identity that runs as part of an agent; "
             "run `rotifer wrap` or `rotifer compile`, then `rotifer agent run`"
         )
-    if not _V2_ID.fullmatch(caller.gene_id):
+    if not _is_v2_id(caller.gene_id):
         return "the gene's identity is not a v2 identity (v2: and 64 lower-case hex digits)"
     if caller.domain is not None and not _well_formed(caller.domain):
         return "the gene's domain is not well-formed Unicode"
     return None
+
+
+def _is_v2_id(text: str) -> bool:
+    return len(text) == 67 and text.startswith("v2:") and _HEX.issuperset(text[3:])
 
 
 def _well_formed(text: str) -> bool:

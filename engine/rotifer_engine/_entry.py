@@ -79,7 +79,7 @@ class EntrySummary(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One remembered value; the fields are those of :class:`EntrySummary`, ``value`` for ``size``."""
+    """One remembered value: the fields of :class:`EntrySummary`, with ``value`` for ``size``."""
 
     entry_id: str
     category: str

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from rotifer_engine._absent import Absent
 from rotifer_engine._input import check_category, check_fields, check_integer, check_prefix
-from rotifer_engine._store import Selection
 from rotifer_engine._time import parse_time
 
-__all__ = ["FILTER_FIELDS", "MAX_ANSWER_BYTES", "parse_filter"]
+__all__ = ["FILTER_FIELDS", "MAX_ANSWER_BYTES", "Selection", "parse_filter"]
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1_000
 MAX_ANSWER_BYTES = 4 * 1024 * 1024  # keys and values together; exactly that is fine
 
 FILTER_FIELDS = ("category", "keyPrefix", "since", "until", "limit")
+
+
+class Selection(NamedTuple):
+    """Which entries a query wants; None in a field means no such filter."""
+
+    category: str | None
+    key_prefix: bytes | None
+    since: int | None
+    until: int | None
+    limit: int
 
 
 def parse_filter(value: object) -> Selection:

@@ -36,13 +36,20 @@ class LineFile:
         self._files = files
         self._durable = durable
         self._lock_timeout_ms = lock_timeout_ms
-        self._forget()
+        self._fd: int | None = None
+        self._start()
 
-    def _forget(self) -> None:
-        """Start anew, as a forked child must: it shares the parent's descriptor and its lock."""
+    def _start(self) -> None:
         self._pid = os.getpid()
         self._thread_lock = threading.Lock()
-        self._fd: int | None = None
+
+    def _leave_parent(self) -> None:
+        """In a forked child, let go of the descriptor whose lock is the parent's too."""
+        if self._pid != os.getpid():
+            if self._fd is not None:
+                self._files.close(self._fd)
+                self._fd = None
+            self._start()
 
     def append(self, lines: Callable[[int, int], Iterable[str]]) -> int:
         """Append lines under the lock.
@@ -57,8 +64,7 @@ class LineFile:
         Raises:
             OSError: they could not all be written; part of them may be in the file.
         """
-        if self._pid != os.getpid():
-            self._forget()
+        self._leave_parent()
         with self._thread_lock:
             fd = self._locked()
             try:
@@ -110,8 +116,7 @@ class LineFile:
 
     def close(self) -> None:
         """Close the file; a later append opens it again."""
-        if self._pid != os.getpid():
-            self._forget()
+        self._leave_parent()
         with self._thread_lock:
             if self._fd is not None:
                 self._files.close(self._fd)

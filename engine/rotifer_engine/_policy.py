@@ -138,8 +138,9 @@ def broken_data_policy(
     if retention is not None and data.max_retention_days is not None:
         asked = retention.max_retention_days
         if asked is None or asked > data.max_retention_days:
+            days = "null (forever)" if asked is None else f"{asked:,}"
             return (
-                f"retentionPolicy.maxRetentionDays is {'null (forever)' if asked is None else asked}"
-                f"; the agent's data policy allows {data.max_retention_days}"
+                f"retentionPolicy.maxRetentionDays is {days}; "
+                f"the agent's data policy allows {data.max_retention_days:,}"
             )
     return None

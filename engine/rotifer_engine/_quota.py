@@ -17,7 +17,7 @@ MAX_QUOTA_BYTES = 2**53 - 1  # the largest integer every JSON reader keeps exact
 _T = TypeVar("_T")
 
 _UNITS = {"KB": 1024, "MB": 1024**2, "GB": 1024**3}
-_QUOTA = re.compile(r"([0-9]*)(?:\.([0-9]+))?(KB|MB|GB)", re.IGNORECASE)
+_QUOTA = r"([0-9]*)(?:\.([0-9]+))?(KB|MB|GB)"
 _EXAMPLE = "write a number with KB, MB or GB, e.g. 512KB or 1.5GB"
 
 
@@ -52,11 +52,11 @@ def parse_quota(text: object) -> int:
     """
     if not isinstance(text, str):
         raise InvalidInput(f"memory quota must be a string; got {kind(text)}; {_EXAMPLE}")
-    match = _QUOTA.fullmatch(text)
+    match = re.fullmatch(_QUOTA, text, re.IGNORECASE)
     if match is None or len(text) > 100 or not (match[1] or match[2]):
         raise InvalidInput(f"memory quota {shown(text)} cannot be read; {_EXAMPLE}")
     whole, fraction, unit = match[1], match[2] or "", match[3].upper()
-    scale = 10 ** len(fraction)
+    scale: int = 10 ** len(fraction)
     exact = int(whole + fraction) * _UNITS[unit]
     size = (2 * exact + scale) // (2 * scale)
     if size == 0:

@@ -10,10 +10,25 @@ agent is measured against a cut-off, because the agent's policy may change after
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from rotifer_engine._policy import RetentionPolicy
 from rotifer_engine._time import DAY_MS
 
-__all__ = ["cutoff", "expired_sql", "own_expiry"]
+__all__ = ["Moment", "expired_sql", "moment_of", "own_expiry"]
+
+
+class Moment(NamedTuple):
+    """When a call happens, and what that means for entries that follow the agent.
+
+    Args:
+        now: milliseconds since 1970.
+        cutoff: entries that follow the agent's data policy and were updated at or before this
+            instant are gone; None when that policy has no limit.
+    """
+
+    now: int
+    cutoff: int | None
 
 
 def own_expiry(updated_at: int, policy: RetentionPolicy | None) -> int | None:
@@ -23,15 +38,10 @@ def own_expiry(updated_at: int, policy: RetentionPolicy | None) -> int | None:
     return updated_at + policy.max_retention_days * DAY_MS
 
 
-def cutoff(now: int, data: RetentionPolicy) -> int | None:
-    """Entries that follow the agent and were updated at or before this instant are gone.
-
-    Returns:
-        None when the agent's data policy has no limit.
-    """
-    if data.max_retention_days is None:
-        return None
-    return now - data.max_retention_days * DAY_MS
+def moment_of(now: int, data: RetentionPolicy) -> Moment:
+    """The moment of a call that comes at this time, under this data policy."""
+    days = data.max_retention_days
+    return Moment(now, None if days is None else now - days * DAY_MS)
 
 
 def expired_sql(row: str, now: str, cut: str) -> str:

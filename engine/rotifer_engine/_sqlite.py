@@ -12,14 +12,12 @@ from rotifer_engine import _sqlite_text as sql
 from rotifer_engine._access import Caller
 from rotifer_engine._entry import Entry, EntrySummary, entry_id
 from rotifer_engine._files import FileSystem
+from rotifer_engine._filter import Selection
 from rotifer_engine._policy import AccessPolicy, RetentionPolicy
-from rotifer_engine._retention import own_expiry
+from rotifer_engine._retention import Moment, own_expiry
 from rotifer_engine._sqlite_connection import Connections
-from rotifer_engine._store import Found, Moment, Selection
 
 __all__ = ["SqliteStore"]
-
-_NOTHING = Found(None, expired=False)
 
 
 def _retention(
@@ -88,13 +86,13 @@ class SqliteStore:
         """Where the file is."""
         return self._connections.path
 
-    def read(self, agent_id: str, key: str, moment: Moment) -> Found:
-        """Find one live entry, and whether anything has expired, in one statement."""
+    def read(self, agent_id: str, key: str, moment: Moment) -> tuple[Entry | None, bool]:
+        """The live entry with this key, and whether anything is due, in one statement."""
         now, cutoff = moment
         encoded = key.encode()
         row = self._connections.fetch_one(sql.READ, (agent_id, now, cutoff, encoded))
         if row is None:
-            return _NOTHING
+            return None, False
         (
             due,
             live,
@@ -115,24 +113,22 @@ class SqliteStore:
             value,
         ) = row
         if category is None or not live:
-            return Found(None, bool(due))
-        return Found(
-            Entry(
-                entry_id(agent_id, encoded),
-                category,
-                key,
-                value,
-                by,
-                domain,
-                accessed,
-                created,
-                updated,
-                AccessPolicy(read, write, share),
-                _retention(follows, days, auto_delete, anonymization),
-                order,
-            ),
-            bool(due),
+            return None, bool(due)
+        entry = Entry(
+            entry_id(agent_id, encoded),
+            category,
+            key,
+            value,
+            by,
+            domain,
+            accessed,
+            created,
+            updated,
+            AccessPolicy(read, write, share),
+            _retention(follows, days, auto_delete, anonymization),
+            order,
         )
+        return entry, bool(due)
 
     def touch(self, agent_id: str, entry: Entry, gene_id: str) -> None:
         """Set who last accessed the entry, if it is still the same version of it.
@@ -170,7 +166,20 @@ class SqliteStore:
         )
         for key, *meta, value in rows:
             row = _summary(agent_id, (key, 0, *meta))
-            yield Entry(*row[:3], value, *row[4:])
+            yield Entry(
+                row.entry_id,
+                row.category,
+                row.key,
+                value,
+                row.created_by,
+                row.created_domain,
+                row.last_accessed_by,
+                row.created_at,
+                row.updated_at,
+                row.access_policy,
+                row.retention_policy,
+                row.order,
+            )
 
     def page(
         self, agent_id: str, category: str | None, after: str | None, limit: int, moment: Moment
@@ -282,6 +291,10 @@ class SqliteTransaction:
             self._link.run(sql.SAVE_AGENT, (self._number, self.used, self.order))
         self._link.run(sql.SAVE_CHANGE, (change_id,))
         self._link.commit()
+
+    def rollback(self) -> None:
+        """Undo what was not committed, and let the next one write; again does nothing."""
+        self._link.rollback()
 
     def __enter__(self) -> Self:
         return self

@@ -28,19 +28,38 @@ _OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
 # SQLite's own waiting grows to 100 ms a nap, so a busy file can starve one of many writers.
 _NAP_S = 0.001
 
-# Closing any descriptor of the file drops this process's locks on it, so no connection may be
-# opened while another thread has just made the file and not yet closed it.
-_making_file = threading.Lock()
-# Connections of the parent process, kept from being closed by this one.
+# Closing any descriptor of the file drops this process's locks on it, so none may be opened while
+# another thread has just made the file and not yet closed it. The lock is held over a fork, so a
+# child never starts with it taken.
+_opening = threading.Lock()
+_links: weakref.WeakSet[Link] = weakref.WeakSet()
+# Connections of the parent process: kept, because closing them is the parent's business.
 _inherited: list[Link] = []
+_forking: list[Link] = []
 
 
-def _after_fork() -> None:
-    global _making_file  # noqa: PLW0603 - another thread may have held it when the fork came
-    _making_file = threading.Lock()
+def _before_fork() -> None:
+    _opening.acquire()
+    _forking.extend(_links)
 
 
-os.register_at_fork(after_in_child=_after_fork)
+def _after_fork_in_parent() -> None:
+    _forking.clear()
+    _opening.release()
+
+
+def _after_fork_in_child() -> None:
+    _inherited.extend(_forking)
+    _forking.clear()
+    _links.clear()
+    _opening.release()
+
+
+os.register_at_fork(
+    before=_before_fork,
+    after_in_parent=_after_fork_in_parent,
+    after_in_child=_after_fork_in_child,
+)
 
 
 class Link:
@@ -56,14 +75,14 @@ class Link:
         self.lock = threading.RLock()  # held during each use, so that close() waits for it
         self.main = main
         self.relaxed: sqlite3.Connection | None = None
-        self._owner = owner
+        self.owner = owner
         self._writing = False
 
     def begin(self) -> None:
         """Take the file's write lock, waiting for it as long as the store allows."""
         self.lock.acquire()
         try:
-            self._owner.patiently(lambda: self.main.execute(BEGIN))
+            self.owner.patiently(lambda: self.main.execute(BEGIN))
         except BaseException:
             self.lock.release()
             raise
@@ -74,14 +93,14 @@ class Link:
         try:
             self.main.execute(statement, arguments)
         except sqlite3.Error as error:
-            raise self._owner.failure(error) from error
+            raise self.owner.failure(error) from error
 
     def one(self, statement: str, arguments: Sequence[object] = ()) -> tuple[Any, ...] | None:
         """The first row of a statement of the transaction."""
         try:
             row: tuple[Any, ...] | None = self.main.execute(statement, arguments).fetchone()
         except sqlite3.Error as error:
-            raise self._owner.failure(error) from error
+            raise self.owner.failure(error) from error
         return row
 
     def each(self, statement: str, arguments: Sequence[object]) -> Iterator[tuple[Any, ...]]:
@@ -89,7 +108,7 @@ class Link:
         try:
             yield from self.main.execute(statement, arguments)
         except sqlite3.Error as error:
-            raise self._owner.failure(error) from error
+            raise self.owner.failure(error) from error
 
     def commit(self) -> None:
         """Make the transaction's changes durable."""
@@ -148,16 +167,9 @@ class Connections:
         self._busy_timeout_ms = busy_timeout_ms
         self._files = files
         self._factory = factory
-        self._closed = False
-        self._forget()
-
-    def _forget(self) -> None:
-        """Start anew, as a forked child must."""
-        self._pid = os.getpid()
         self._local = threading.local()
-        self._links: weakref.WeakSet[Link] = weakref.WeakSet()
-        self._links_lock = threading.Lock()
         self._schema_checked = False
+        self._closed = False
 
     def failure(self, error: sqlite3.Error) -> StorageError:
         """What an error of SQLite means."""
@@ -166,7 +178,7 @@ class Connections:
         return storage_error(error, self.path, self._busy_timeout_ms)
 
     def _closed_error(self) -> StorageError:
-        return StorageError(f"the memory store {self.path} is closed; open it again")
+        return StorageError(f"the memory file {self.path} is closed; open it again")
 
     def patiently(self, call: Callable[[], _T]) -> _T:
         """Call, again and again while the file is locked and the time is not over.
@@ -245,14 +257,11 @@ class Connections:
         return link
 
     def _open(self) -> Link:
-        if self._pid != os.getpid():
-            _inherited.extend(self._links)
-            self._forget()
         if self._closed:
             raise self._closed_error()
         link = Link(self, self._connect(durable=self._durable))
-        with self._links_lock:
-            self._links.add(link)
+        with _opening:
+            _links.add(link)
         self._local.link = link
         return link
 
@@ -262,7 +271,7 @@ class Connections:
                 f"this Python has SQLite {sqlite3.sqlite_version}; the memory needs 3.37 or newer"
             )
         try:
-            with _making_file:
+            with _opening:
                 self._make_private()
                 connection = sqlite3.connect(
                     self.path,
@@ -297,7 +306,7 @@ class Connections:
                 "put the file itself there"
             )
         return StorageError(
-            f"the memory in {self.path} cannot be opened: {path}: {error.strerror or error}"
+            f"the memory file {self.path} cannot be opened: {path}: {error.strerror or error}"
         )
 
     def _prepare(self, connection: sqlite3.Connection, *, durable: bool) -> None:
@@ -306,8 +315,8 @@ class Connections:
             mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
             if mode != "wal":
                 raise StorageError(
-                    f"the memory in {self.path} needs a write-ahead log, but its disk or its file "
-                    f"allows only the journal mode {mode!r}; use a local disk"
+                    f"the memory file {self.path} needs a write-ahead log, but its disk or its "
+                    f"file allows only the journal mode {mode!r}; use a local disk"
                 )
         connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
         connection.execute("PRAGMA secure_delete = ON")
@@ -334,17 +343,14 @@ class Connections:
         version = connection.execute("SELECT schema_version FROM agent_memory_meta").fetchone()[0]
         if version > SCHEMA_VERSION:
             raise StorageError(
-                f"the memory in {self.path} was made by a newer version (format {version}; this "
+                f"the memory file {self.path} was made by a newer version (format {version}; this "
                 f"one knows {SCHEMA_VERSION}); it was left as it is: upgrade rotifer-bridge"
             )
 
     def close(self) -> None:
         """Close the connections of all threads, waiting for calls that are under way."""
-        if self._pid != os.getpid():
-            self._closed = True
-            return  # they are the parent's
         self._closed = True
-        with self._links_lock:
-            links = list(self._links)
+        with _opening:
+            links = [link for link in _links if link.owner is self]
         for link in links:
             link.close()

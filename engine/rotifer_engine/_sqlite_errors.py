@@ -12,40 +12,22 @@ from rotifer_engine.errors import StorageError
 
 __all__ = ["is_busy", "storage_error"]
 
-#: The beginning of an error's name, and what to tell: {path}, {seconds}, {detail}.
-_MEANINGS: tuple[tuple[str, str], ...] = (
-    (
-        "SQLITE_BUSY",
-        "the memory in {path} is locked: another process kept it for the {seconds} s that we "
-        "waited; let it finish, or end it, then try again",
-    ),
-    (
-        "SQLITE_LOCKED",
-        "the memory in {path} is locked by another part of this process; try again",
-    ),
-    (
-        "SQLITE_NOTADB",
-        "{path} is not an SQLite database; it was left as it is: move it away, or put the right "
-        "file there",
-    ),
-    (
-        "SQLITE_CORRUPT",
-        "the memory in {path} is damaged ({detail}); it was left as it is: restore a copy, or "
-        "move it away to start anew",
-    ),
-    ("SQLITE_FULL", "no space is left on the disk for the memory in {path}; make room, try again"),
-    (
-        "SQLITE_READONLY",
-        "the memory in {path} cannot be written ({detail}); check the permissions of the file "
-        "and its folder",
-    ),
-    (
-        "SQLITE_CANTOPEN",
-        "the memory in {path} cannot be opened ({detail}); check that its folder is there and "
-        "may be written",
-    ),
-    ("SQLITE_IOERR", "reading or writing the memory in {path} failed ({detail}); check the disk"),
-)
+#: The beginning of an error's name, and what it says about the file.
+_MEANINGS: dict[str, str] = {
+    "SQLITE_BUSY": "is locked: another process kept it for the {seconds} s that we waited; "
+    "let it finish, or end it, then try again",
+    "SQLITE_LOCKED": "is locked by another part of this process; try again",
+    "SQLITE_NOTADB": "is not an SQLite database; it was left as it is: move it away, or put the "
+    "right file there",
+    "SQLITE_CORRUPT": "is damaged ({detail}); it was left as it is: restore a copy, or move it "
+    "away to start anew",
+    "SQLITE_FULL": "has no space left on its disk; make room, then try again",
+    "SQLITE_READONLY": "cannot be written ({detail}); check the permissions of the file and its "
+    "folder",
+    "SQLITE_CANTOPEN": "cannot be opened ({detail}); check that its folder is there and may be "
+    "written",
+    "SQLITE_IOERR": "could not be read or written ({detail}); check the disk",
+}
 
 
 def _name(error: sqlite3.Error) -> str:
@@ -61,8 +43,9 @@ def storage_error(error: sqlite3.Error, path: str, busy_timeout_ms: int) -> Stor
     """The error to raise for what SQLite raised."""
     name = _name(error)
     detail = f"{name}: {error}" if name else str(error)
-    for beginning, text in _MEANINGS:
+    seconds = f"{busy_timeout_ms / 1000:g}"
+    for beginning, text in _MEANINGS.items():
         if name.startswith(beginning):
-            seconds = f"{busy_timeout_ms / 1000:g}"
-            return StorageError(text.format(path=path, seconds=seconds, detail=detail))
-    return StorageError(f"the memory in {path} failed ({detail})")
+            meaning = text.format(seconds=seconds, detail=detail)
+            return StorageError(f"the memory file {path} {meaning}")
+    return StorageError(f"the memory file {path} failed ({detail})")

@@ -7,6 +7,8 @@ milliseconds. The value is the last column, so that reading the others does not 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rotifer_engine._access import SCOPES, scope_sql
 from rotifer_engine._category import CATEGORIES
 from rotifer_engine._policy import SHARE_POLICIES
@@ -17,8 +19,8 @@ __all__ = ["SCHEMA", "SCHEMA_VERSION"]
 SCHEMA_VERSION = 1
 
 
-def _words(names: object) -> str:
-    return ", ".join(f"'{name}'" for name in names)  # type: ignore[attr-defined]
+def _words(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
 
 
 SCHEMA = f"""
@@ -80,7 +82,7 @@ _AGENT = "(SELECT number FROM agent_memory WHERE agent_id = ?1)"
 def _due(agent: str, now: str, cutoff: str) -> str:
     """Whether anything of an agent has expired: the two halves of ``expired_sql``, by index."""
     return (
-        "(EXISTS (SELECT 1 FROM agent_memory_entry"
+        "(EXISTS (SELECT 1 FROM agent_memory_entry"  # noqa: S608 - our own words only
         f" WHERE agent = {agent} AND expires_at <= {now})"
         f" OR ({cutoff} IS NOT NULL AND EXISTS (SELECT 1 FROM agent_memory_entry"
         f" WHERE agent = {agent} AND follows_agent = 1 AND updated_at <= {cutoff})))"
@@ -104,7 +106,7 @@ WHERE agent = (SELECT number FROM agent_memory WHERE agent_id = ?2)
 """
 
 #: agent id, now, cutoff -> due.
-DUE = f"SELECT {_due(_AGENT, '?2', '?3')}"  # noqa: S608
+DUE = f"SELECT {_due(_AGENT, '?2', '?3')}"
 
 #: agent id, now, cutoff -> bytes of live entries.
 USAGE = f"""
@@ -129,7 +131,7 @@ def page(*, category: bool) -> str:
 
 #: agent id, now, cutoff, gene, domain, limit, then the filters' values -> key, meta, value.
 _SELECT = f"""
-SELECT e.key, {_META}, e.value FROM agent_memory_entry e {{index}}
+SELECT e.key, {_META}, e.value FROM agent_memory_entry e 
 WHERE e.agent = {_AGENT} AND {_LIVE} AND {scope_sql("e.read_scope", "?4", "?5")} {{filters}}
 ORDER BY e.update_order DESC LIMIT ?6
 """  # noqa: S608
@@ -140,7 +142,7 @@ def select(filters: list[str]) -> str:
     conditions = "".join(
         f" AND {condition.format(f'?{number}')}" for number, condition in enumerate(filters, 7)
     )
-    return _SELECT.format(index="", filters=conditions)
+    return _SELECT.format(filters=conditions)
 
 
 BEGIN = "BEGIN IMMEDIATE"

@@ -8,54 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import NamedTuple, Protocol, Self
+from typing import Protocol, Self
 
 from rotifer_engine._access import Caller
 from rotifer_engine._entry import Entry, EntrySummary
+from rotifer_engine._filter import Selection
+from rotifer_engine._retention import Moment
 
-__all__ = ["Found", "Moment", "Selection", "Store", "Transaction"]
-
-
-class Moment(NamedTuple):
-    """When a call happens, and what that means for entries that follow the agent.
-
-    Args:
-        now: milliseconds since 1970.
-        cutoff: entries that follow the agent's data policy and were updated at or before this
-            instant are gone; None when that policy has no limit.
-    """
-
-    now: int
-    cutoff: int | None
-
-
-class Found(NamedTuple):
-    """What a read found.
-
-    Args:
-        entry: the live entry; None when there is none.
-        expired: whether anything of this agent is due to be purged.
-    """
-
-    entry: Entry | None
-    expired: bool
-
-
-class Selection(NamedTuple):
-    """Which entries a query wants; None in a field means no such filter."""
-
-    category: str | None
-    key_prefix: bytes | None
-    since: int | None
-    until: int | None
-    limit: int
+__all__ = ["Store", "Transaction"]
 
 
 class Store(Protocol):
     """Where the memories of all agents of a project are kept."""
 
-    def read(self, agent_id: str, key: str, moment: Moment) -> Found:
-        """Find one live entry, and whether anything has expired, without a transaction."""
+    def read(self, agent_id: str, key: str, moment: Moment) -> tuple[Entry | None, bool]:
+        """The live entry with this key, and whether anything of the agent is due to be purged."""
         ...  # pragma: no cover
 
     def touch(self, agent_id: str, entry: Entry, gene_id: str) -> None:
@@ -132,6 +99,10 @@ class Transaction(Protocol):
 
     def commit(self, change_id: str) -> None:
         """Make it so, durably, and remember the change id."""
+        ...  # pragma: no cover
+
+    def rollback(self) -> None:
+        """Undo what was not committed, and let the next one write; again does nothing."""
         ...  # pragma: no cover
 
     def __enter__(self) -> Self: ...  # pragma: no cover

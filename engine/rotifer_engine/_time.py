@@ -24,7 +24,8 @@ DAY_MS = 86_400_000
 _MINUTE_MS = 60_000
 _EXAMPLE = "2026-01-31T08:30:00Z"
 
-_RFC_3339 = re.compile(
+# Not compiled here: that would cost every start a millisecond, and `re` keeps it once used.
+_RFC_3339 = (
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]"
     r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"
     r"(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))"
@@ -80,10 +81,11 @@ def parse_time(text: object, what: str = "time", *, up: bool = False) -> int:
         raise InvalidInput(
             f"{what} must be an RFC 3339 string such as {_EXAMPLE}; got {kind(text)}"
         )
-    match = _RFC_3339.fullmatch(text)
+    match = re.fullmatch(_RFC_3339, text)
     if match is None:
         raise InvalidInput(
-            f"{what} is not an RFC 3339 time with an offset: {shown(text)}; write it like {_EXAMPLE}"
+            f"{what} is not an RFC 3339 time with an offset: {shown(text)}; "
+            f"write it like {_EXAMPLE}"
         )
     year, month, day, hour, minute, second = (int(part) for part in match.group(1, 2, 3, 4, 5, 6))
     fraction, sign, offset_hours, offset_minutes = match.group(7, 8, 9, 10)
