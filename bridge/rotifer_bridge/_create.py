@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,24 +11,20 @@ from rotifer_bridge._files import lock_folder
 from rotifer_bridge._gene import Gene, load_gene
 from rotifer_bridge._handover import handover_warnings
 from rotifer_bridge._names import check_agent_name, check_domain, shown
+from rotifer_bridge._now import now_text
 from rotifer_bridge._record import AgentRecord, new_record, save_record
 from rotifer_bridge.errors import AgentError, GeneError, RotiferError, UsageError
-from rotifer_engine import (
-    DEFAULT_QUOTA_BYTES,
-    MAX_QUOTA_BYTES,
-    AgentMemoryError,
-    format_time,
-    parse_quota,
-)
+from rotifer_engine import DEFAULT_QUOTA_BYTES, AgentMemoryError, parse_quota
+from rotifer_engine._quota import MAX_QUOTA_BYTES
 
 if TYPE_CHECKING:
     from rotifer_bridge._project import Project
 
-__all__ = ["Created", "create_agent", "pick_genes"]
+__all__ = ["Created", "change_agent", "create_agent", "pick_genes"]
 
 
 class Created(NamedTuple):
-    """A new agent's record, and what a person should know about it."""
+    """A new or changed agent's record, and what a person should know about it."""
 
     record: AgentRecord
     warnings: list[str]
@@ -56,7 +51,7 @@ def create_agent(
     loaded = [load_gene(project, gene, code="E0040") for gene in genes]
     genome = [gene.name for gene in loaded]
     wanted = _composition(composition, genome, par_merge)
-    quota = _quota(memory_quota)
+    quota = DEFAULT_QUOTA_BYTES if memory_quota is None else _quota(memory_quota)
     project.make_state_dirs()
     # Two processes that create the same name at once: one of them must see the other's record.
     with lock_folder(project.agents_dir):
@@ -74,6 +69,42 @@ def create_agent(
             ),
         )
     return Created(record, _warnings(loaded, wanted["type"]))
+
+
+def change_agent(
+    project: Project,
+    name: str,
+    *,
+    genes: Sequence[str] | None = None,
+    composition: str | dict[str, Any] | None = None,
+    par_merge: str | None = None,
+    memory_quota: int | str | None = None,
+) -> Created:
+    """Give an agent other genes, another composition or quota; None leaves each as it is.
+
+    The memory is the agent's: it stays, and the new genes find what the old ones left.
+
+    Raises:
+        RotiferError: nothing to change, or a part is refused; the record is as it was.
+    """
+    if all(part is None for part in (genes, composition, par_merge, memory_quota)):
+        raise UsageError(
+            "nothing to change", help="name -g, --composition, --par-merge or --memory-quota"
+        )
+    project.make_state_dirs()
+    with lock_folder(project.agents_dir):
+        record = project.record(name)
+        loaded = [load_gene(project, gene) for gene in genes or record.genome]
+        genome = [gene.name for gene in loaded]
+        document = {**record.document, "genome": genome}
+        if genes is not None or composition is not None or par_merge is not None:
+            document["composition"] = _recomposed(record, genome, composition, par_merge)
+        if genes is not None:
+            document["strategy"] = "manual"
+        if memory_quota is not None:
+            document["memoryQuotaBytes"] = _quota(memory_quota)
+        record = save_record(project.agents_dir, document)
+    return Created(record, _warnings(loaded, record.composition["type"]))
 
 
 def pick_genes(project: Project, domain: str | None, top: int) -> tuple[list[str], list[str]]:
@@ -111,11 +142,6 @@ def pick_genes(project: Project, domain: str | None, top: int) -> tuple[list[str
     return [gene.name for gene in found[:top]], unreadable
 
 
-def now_text() -> str:
-    """The time now, in the form of every time that is written."""
-    return format_time(time.time_ns() // 1_000_000)
-
-
 def _composition(
     wanted: str | dict[str, Any], genome: Sequence[str], par_merge: str
 ) -> dict[str, Any]:
@@ -133,9 +159,21 @@ def _composition(
     )
 
 
-def _quota(wanted: int | str | None) -> int:
-    if wanted is None:
-        return DEFAULT_QUOTA_BYTES
+def _recomposed(
+    record: AgentRecord,
+    genome: list[str],
+    composition: str | dict[str, Any] | None,
+    par_merge: str | None,
+) -> dict[str, Any]:
+    """The composition of changed genes: what is not named is as before."""
+    before = record.composition
+    merge = par_merge or before.get("merge", "first")
+    if composition is not None:
+        return _composition(composition, genome, merge)
+    return make_composition(before["type"], genome, merge=merge, predicate=before.get("predicate"))
+
+
+def _quota(wanted: int | str) -> int:
     if isinstance(wanted, str):
         try:
             return parse_quota(wanted)

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rotifer_bridge._agent import Agent
+    from rotifer_bridge._launch import Launched
     from rotifer_bridge._record import AgentRecord
+    from rotifer_engine import AgentMemory, AuditLog, SqliteStore, Telemetry
 
 __all__ = ["CONFIG_FILE", "Project", "find_root"]
 
@@ -55,6 +57,7 @@ class Project:
         self.telemetry_path = os.path.join(self.state_dir, "telemetry.jsonl")
         self.cache_dir = os.path.join(self.state_dir, "cache")
         self.node_dir = os.path.join(self.state_dir, "node")
+        self._shared: tuple[SqliteStore, AuditLog, Telemetry] | None = None
         # A planted link in the place of a folder would move the private files elsewhere; the
         # files themselves are judged by whoever opens them.
         refuse_link(self.state_dir)
@@ -118,15 +121,52 @@ class Project:
 
         return records(self.agents_dir)
 
-    def agent(self, name: str) -> Agent:
+    def agent(self, name: str, *, launched: Launched | None = None) -> Agent:
         """The agent of this name, ready to run.
+
+        Args:
+            name: the agent's name.
+            launched: a worker's process that is starting already; the agent's from here on.
 
         Raises:
             AgentError: there is none, or its record cannot be used.
         """
         from rotifer_bridge._agent import Agent
 
-        return Agent(self, self.record(name))
+        return Agent(self, self.record(name), launched=launched)
+
+    def memory(self, record: AgentRecord) -> AgentMemory:
+        """The memory of this agent, in the project's database.
+
+        Raises:
+            ProjectError: a private folder cannot be made, or a link stands in its place.
+            AgentMemoryError: the database cannot be opened.
+        """
+        from rotifer_engine import AgentMemory, AuditLog, SqliteStore, Telemetry, telemetry_enabled
+
+        if self._shared is None:
+            self.make_state_dirs()
+            self._shared = (
+                SqliteStore(self.database_path),
+                AuditLog(self.audit_path),
+                Telemetry(self.telemetry_path, enabled=telemetry_enabled(os.environ)),
+            )
+        store, audit, telemetry = self._shared
+        return AgentMemory(
+            store,
+            record.id,
+            quota_bytes=record.memory_quota_bytes,
+            data_policy=record.data_policy,
+            audit=audit,
+            telemetry=telemetry,
+        )
+
+    def close(self) -> None:
+        """Close the database, if it was opened; a later `memory` opens it again."""
+        if self._shared is not None:
+            shared, self._shared = self._shared, None
+            for part in shared:
+                part.close()
 
     def create_agent(
         self,

@@ -16,15 +16,19 @@ from rotifer_bridge._files import read_regular, write_atomic
 from rotifer_bridge._json import NotJSON, dump_pretty, parse_json
 from rotifer_bridge._names import check_gene_name, is_safe_agent_name, shown
 from rotifer_bridge.errors import AgentError, GeneError, ProjectError, RotiferError
-from rotifer_engine import (
-    DEFAULT_DATA_POLICY,
-    DEFAULT_QUOTA_BYTES,
-    MAX_QUOTA_BYTES,
-    DataPolicy,
-    InvalidInput,
-)
+from rotifer_engine import DEFAULT_DATA_POLICY, DEFAULT_QUOTA_BYTES, DataPolicy, InvalidInput
+from rotifer_engine._quota import MAX_QUOTA_BYTES
 
-__all__ = ["AgentRecord", "find_record", "load_record", "record_paths", "records", "save_record"]
+__all__ = [
+    "AgentRecord",
+    "duplicate_names",
+    "find_record",
+    "load_record",
+    "new_record",
+    "record_paths",
+    "records",
+    "save_record",
+]
 
 RECORD_LIMIT = 4 * 1024 * 1024
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -144,13 +148,7 @@ def find_record(agents_dir: str, name: str) -> AgentRecord:
     if len(found) == 1:
         return found[0]
     if found:
-        raise AgentError(
-            f"{len(found)} agents are named {shown(name)}: "
-            + ", ".join(os.path.basename(record.path) for record in found),
-            code="E0050",
-            where=agents_dir,
-            help="rename one of them in its record, or move it out of the folder",
-        )
+        raise _same_name(found)
     remedy = (
         f"create it: rotifer agent create {name if is_safe_agent_name(name) else 'NAME'} -g GENE"
     )
@@ -158,6 +156,24 @@ def find_record(agents_dir: str, name: str) -> AgentRecord:
         records_ = "1 record" if damaged == 1 else f"{damaged:,} records"
         remedy += f" ({records_} could not be read: rotifer agent list says why)"
     raise AgentError(f"agent {shown(name)} does not exist", code="E0050", help=remedy)
+
+
+def duplicate_names(found: list[AgentRecord]) -> list[AgentError]:
+    """One error for each name that more than one record has."""
+    by_name: dict[str, list[AgentRecord]] = {}
+    for record in found:
+        by_name.setdefault(record.name, []).append(record)
+    return [_same_name(group) for group in by_name.values() if len(group) > 1]
+
+
+def _same_name(found: list[AgentRecord]) -> AgentError:
+    return AgentError(
+        f"{len(found)} agents are named {shown(found[0].name)}: "
+        + ", ".join(os.path.basename(record.path) for record in found),
+        code="E0050",
+        where=os.path.dirname(found[0].path),
+        help="rename one of them in its record, or move it out of the folder",
+    )
 
 
 def _parse(document: object, path: str) -> AgentRecord:

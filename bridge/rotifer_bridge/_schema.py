@@ -29,6 +29,9 @@ class Fault(NamedTuple):
     message: str
     """What is wrong there; the value itself is not in it."""
 
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}"
+
 
 def needs_library(schema: object) -> bool:
     """Whether judging by this schema is likely to need the library: load it while Node boots."""

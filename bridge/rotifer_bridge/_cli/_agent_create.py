@@ -1,0 +1,104 @@
+"""``rotifer agent create``."""
+
+from __future__ import annotations
+
+import click
+
+from rotifer_bridge._cli._genes_option import GenesCommand, genes_option
+from rotifer_bridge._cli._output import note, say, warn
+from rotifer_bridge._composition import COMPOSITIONS, MERGES
+
+__all__ = ["command"]
+
+COMPOSITION_HELP = (
+    f"How the genes work together: {', '.join(COMPOSITIONS)}, or a composition object as JSON. "
+    "One gene alone is always Single."
+)
+PAR_MERGE_HELP = f"What a Par gives: {', '.join(MERGES)}."
+QUOTA_HELP = "How much the agent may keep: a number with KB, MB or GB."
+
+
+def composition_value(text: str) -> str | dict[str, object]:
+    """The word, or the object that the JSON text holds.
+
+    Raises:
+        UsageError: it looks like JSON and is none.
+    """
+    if not text.lstrip().startswith("{"):
+        return text
+    from rotifer_bridge._json import NotJSON, parse_json
+    from rotifer_bridge.errors import UsageError
+
+    try:
+        value: dict[str, object] = parse_json(text)
+    except NotJSON as error:
+        raise UsageError(f"--composition is not JSON: {error}") from None
+    return value
+
+
+def _create(
+    *,
+    name: str,
+    genes: tuple[str, ...],
+    domain: str | None,
+    top: int,
+    composition: str,
+    par_merge: str,
+    memory_quota: str | None,
+) -> None:
+    from rotifer_bridge._create import create_agent, pick_genes
+    from rotifer_bridge._names import check_agent_name
+    from rotifer_bridge._project import Project
+    from rotifer_engine import format_size
+
+    project = Project.find()
+    check_agent_name(name)
+    chosen = list(genes)
+    if not chosen:
+        chosen, unreadable = pick_genes(project, domain, top)
+        for line in unreadable:
+            warn(line)
+    created = create_agent(
+        project,
+        name,
+        chosen,
+        composition=composition_value(composition),
+        par_merge=par_merge,
+        memory_quota=memory_quota,
+        strategy="manual" if genes else "top",
+    )
+    for line in created.warnings:
+        warn(line)
+    record = created.record
+    say(f"Agent '{record.name}' created")
+    say(f"  Agent ID      {record.id}")
+    say(f"  Genome        {', '.join(record.genome)} ({record.composition['type']})")
+    say(f"  Memory quota  {format_size(record.memory_quota_bytes)}")
+    note(f"next: rotifer agent run {record.name} --input JSON")
+
+
+command = GenesCommand(
+    "create",
+    callback=_create,
+    help=(
+        "Create an agent from genes of the project.\n\n"
+        "Without -g the genes are picked: the first ones of a domain, compiled ones before others, "
+        "then by name."
+    ),
+    short_help="Create an agent from genes.",
+    params=[
+        click.Argument(["name"]),
+        genes_option("The agent's genes, in order."),
+        click.Option(["-d", "--domain"], help="Pick genes of this domain. Only without -g."),
+        click.Option(
+            ["-n", "--top"],
+            type=int,
+            default=2,
+            show_default=True,
+            help="How many genes to pick. Only without -g.",
+        ),
+        click.Option(["--composition"], default="Seq", show_default=True, help=COMPOSITION_HELP),
+        click.Option(["--par-merge"], default="first", show_default=True, help=PAR_MERGE_HELP),
+        click.Option(["--memory-quota"], metavar="SIZE", help=f"{QUOTA_HELP}  [default: 10MB]"),
+    ],
+)

@@ -1,0 +1,246 @@
+"""``rotifer agent run``: its arguments, and how a run is shown.
+
+On the cold path (design §5a): no click here unless somebody asks for help or made a mistake. Both
+parsers read the one table of options below.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rotifer_bridge._cli._output import note, say, warn
+from rotifer_bridge._json import NotJSON, parse_json
+from rotifer_bridge.errors import RotiferError, UsageError
+
+if TYPE_CHECKING:
+    import click
+
+    from rotifer_bridge._agent import RunResult, Step
+    from rotifer_bridge._launch import Launched
+
+__all__ = ["INPUT_LIMIT", "RunOptions", "parse", "perform", "read_input"]
+
+INPUT_LIMIT = 64 * 1024 * 1024  # [ours]
+TIME_LIMIT_MAX = 86_400.0  # [ours] one day
+
+
+class _Option(NamedTuple):
+    flag: str
+    metavar: str | None
+    """None for a flag that takes no value."""
+    default: str | None
+    help: str
+
+
+_OPTIONS = (
+    _Option(
+        "--input",
+        "JSON",
+        '{"name":"world"}',
+        "The first gene's input: JSON, - to read it from standard input, @FILE to read a file.",
+    ),
+    _Option("--strict", None, None, "Fail when an input or output does not fit its schema."),
+    _Option("--time-limit", "SECONDS", "60", "How long each gene may take."),
+    _Option("--json", None, None, "Print one JSON document: output, steps and durations."),
+    _Option("--verbose", None, None, "Say on stderr what each gene did."),
+    _Option(
+        "--no-sandbox",
+        None,
+        None,
+        "Run the source of compiled genes under Node; every gene does so in this version.",
+    ),
+)
+_BY_FLAG = {option.flag: option for option in _OPTIONS}
+_DEFAULTS = {option.flag: option.default for option in _OPTIONS}
+
+
+class RunOptions(NamedTuple):
+    """What was asked for; the input as it was typed."""
+
+    agent: str
+    input: str
+    strict: bool
+    time_limit: str
+    json: bool
+    verbose: bool
+    sandbox: bool
+
+
+def parse(argv: list[str]) -> RunOptions | None:
+    """The options, or None where click should have the word: help, or a mistake."""
+    values: dict[str, str | None] = dict(_DEFAULTS)
+    names: list[str] = []
+    rest = iter(argv)
+    for word in rest:
+        if word == "--":
+            names.extend(rest)
+        elif word.startswith("-") and word != "-":
+            flag, has_value, value = word.partition("=")
+            option = _BY_FLAG.get(flag)
+            if option is None or (option.metavar is None and has_value):
+                return None
+            if option.metavar is None:
+                values[flag] = flag
+            elif has_value:
+                values[flag] = value
+            elif (following := next(rest, None)) is not None:
+                values[flag] = following
+            else:
+                return None
+        else:
+            names.append(word)
+    return _options(names[0], values) if len(names) == 1 else None
+
+
+def _options(agent: str, values: dict[str, str | None]) -> RunOptions:
+    return RunOptions(
+        agent=agent,
+        input=values["--input"] or "",
+        strict=bool(values["--strict"]),
+        time_limit=values["--time-limit"] or "",
+        json=bool(values["--json"]),
+        verbose=bool(values["--verbose"]),
+        sandbox=not values["--no-sandbox"],
+    )
+
+
+def click_command() -> click.Command:
+    """The same command for click: its help, and its words for mistakes."""
+    import click
+
+    def callback(agent_name: str, **given: str | bool | None) -> int:
+        values: dict[str, str | None] = {}
+        for option in _OPTIONS:
+            value = given[option.flag.strip("-").replace("-", "_")]
+            values[option.flag] = (
+                (option.flag if value else None) if isinstance(value, bool) else value
+            )
+        return perform(_options(agent_name, values))
+
+    parameters: list[click.Parameter] = [click.Argument(["agent_name"], metavar="AGENT")]
+    parameters += [
+        click.Option(
+            [option.flag, option.flag.strip("-").replace("-", "_")],
+            is_flag=option.metavar is None,
+            metavar=option.metavar,
+            default=option.default if option.metavar else False,
+            show_default=option.metavar is not None,
+            help=option.help,
+        )
+        for option in _OPTIONS
+    ]
+    return click.Command(
+        "run",
+        callback=callback,
+        params=parameters,
+        help=(
+            "Run an agent: its genes, in order, each one's output the next one's input.\n\n"
+            "The output goes to stdout; warnings and what the genes print go to stderr."
+        ),
+        short_help="Run an agent.",
+    )
+
+
+def perform(options: RunOptions, launched: Launched | None = None) -> int:
+    """Run the agent and print what it gives; the exit code."""
+    from rotifer_bridge._project import Project
+
+    try:
+        time_limit = _time_limit(options.time_limit)
+        project = Project.find()
+        value = read_input(options.input)
+        agent, launched = project.agent(options.agent, launched=launched), None
+    finally:
+        if launched is not None:
+            from rotifer_bridge._cli._guard import discard
+
+            discard(launched)
+    with agent:
+        if options.verbose:
+            genome = " -> ".join(agent.record.genome)
+            note(f"agent {agent.name} ({agent.record.composition['type']}): {genome}")
+        try:
+            result = agent.run(
+                value,
+                strict=options.strict,
+                time_limit=time_limit,
+                on_log=_log,
+                on_note=warn,
+            )
+        except RotiferError as error:
+            steps = getattr(error, "steps", None)
+            if steps and options.verbose:
+                _show_steps(steps)
+            raise
+        _show(result, options)
+    return 0
+
+
+def read_input(text: str) -> Any:
+    """The JSON value of ``--input``: the text itself, ``-`` or ``@FILE``.
+
+    Raises:
+        UsageError: it cannot be read, or is not JSON; with the line and column.
+    """
+    data: bytes | str = text
+    what = "--input"
+    try:
+        if text == "-":
+            what = "the input on standard input"
+            data = sys.stdin.buffer.read(INPUT_LIMIT + 1)
+        elif text.startswith("@"):
+            what = f"the input in {text[1:]}"
+            with open(text[1:], "rb") as file:
+                data = file.read(INPUT_LIMIT + 1)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"cannot read {what}: {why}") from None
+    if len(data) > INPUT_LIMIT:
+        raise UsageError(f"{what} is over {INPUT_LIMIT:,} bytes")
+    try:
+        return parse_json(data)
+    except NotJSON as error:
+        raise UsageError(
+            f"{what} is not JSON: {error}",
+            help="""for example: --input '{"name": "Ada"}', --input @file.json, or --input -""",
+        ) from None
+
+
+def _time_limit(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if 0 < seconds <= TIME_LIMIT_MAX:
+        return seconds
+    raise UsageError(
+        f"--time-limit is {text!r}; it takes seconds, more than 0 and at most {TIME_LIMIT_MAX:,.0f}"
+    )
+
+
+def _log(gene: str, line: str) -> None:
+    note(f"[{gene}] {line}")
+
+
+def _show(result: RunResult, options: RunOptions) -> None:
+    if options.verbose:
+        _show_steps(result.steps)
+    if options.json:
+        import json
+
+        say(json.dumps(result.to_json(), separators=(",", ":")))
+        return
+    from rotifer_bridge._text import json_for_people
+
+    say(json_for_people(result.output))
+    if options.verbose:
+        note(f"done in {result.duration_ms:.1f} ms")
+
+
+def _show_steps(steps: list[Step]) -> None:
+    for number, step in enumerate(steps, 1):
+        note(
+            f"[{number}/{len(steps)}] {step.gene}: {step.status} "
+            f"({step.engine}, {step.duration_ms:.1f} ms)"
+        )

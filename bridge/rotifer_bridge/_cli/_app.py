@@ -1,0 +1,127 @@
+"""The root command and its groups. A command's module is imported when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+from rotifer_bridge.errors import UsageError
+
+__all__ = ["invoke", "root"]
+
+# name -> where the command is, as `module:attribute`; an attribute in parentheses is called.
+_AGENT_MEMORY = {
+    "list": "_agent_memory:list_command",
+    "delete": "_agent_memory:delete_command",
+}
+_AGENT = {
+    "create": "_agent_create:command",
+    "set": "_agent_set:command",
+    "list": "_agent_list:command",
+    "run": "_agent_run:click_command()",
+    "memory": "_app:agent_memory",
+}
+_NODE = {"install": "_node_install:command"}
+_ROOT = {
+    "init": "_init:command",
+    "wrap": "_wrap:command",
+    "agent": "_app:agent",
+    "node": "_app:node",
+    "doctor": "_doctor:command",
+}
+
+
+class _Lazy(click.Group):
+    """A group that knows its commands by name and imports one when it is used."""
+
+    def __init__(self, places: dict[str, str], **settings: Any) -> None:
+        super().__init__(**settings)
+        self.places = places
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(self.places)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        place = self.places.get(cmd_name)
+        if place is None:
+            return None
+        module_name, _, attribute = place.partition(":")
+        module = import_module(f"rotifer_bridge._cli.{module_name}")
+        found = getattr(module, attribute.removesuffix("()"))
+        command: click.Command = found() if attribute.endswith("()") else found
+        return command
+
+
+def _group(name: str, places: dict[str, str], text: str) -> _Lazy:
+    return _Lazy(places, name=name, help=text)
+
+
+agent_memory = _group("memory", _AGENT_MEMORY, "Look at what an agent remembers, and clear it.")
+agent = _group("agent", _AGENT, "Create, run and look at agents.")
+node = _group("node", _NODE, "The Node that runs the genes.")
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if not wanted or ctx.resilient_parsing:
+        return
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        click.echo(f"rotifer {version('rotifer-bridge')}")
+    except PackageNotFoundError:
+        click.echo("rotifer (not installed: run from its sources)")
+    ctx.exit()
+
+
+root = _Lazy(
+    _ROOT,
+    name="rotifer",
+    help="Run Rotifer agents: TypeScript genes in Node, with a memory hosted in Python.",
+    params=[
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_print_version,
+            help="Print the version and exit.",
+        )
+    ],
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+def invoke(argv: list[str]) -> int:
+    """Run the command in ``argv`` and give its exit code.
+
+    Raises:
+        UsageError: click cannot make sense of the arguments.
+        KeyboardInterrupt: the person wants out.
+    """
+    try:
+        code = root.main(argv, prog_name="rotifer", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        # A group without a command: its help is the message, and it is no success.
+        click.echo(error.format_message(), err=True)
+        return 1
+    except click.UsageError as error:
+        raise UsageError(_message(error), help=_help(error)) from None
+    except click.ClickException as error:
+        raise UsageError(error.format_message()) from None
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    return code if isinstance(code, int) else 0
+
+
+def _message(error: click.UsageError) -> str:
+    message = error.format_message().strip().rstrip(".")
+    return message[:1].lower() + message[1:]
+
+
+def _help(error: click.UsageError) -> str:
+    path = error.ctx.command_path if error.ctx else "rotifer"
+    return f"see '{path} --help'"

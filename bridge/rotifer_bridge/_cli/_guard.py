@@ -1,0 +1,85 @@
+"""From an exception to a message on stderr and an exit code."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rotifer_bridge._cli._output import error_text, write_error
+from rotifer_bridge.errors import RotiferError
+
+if TYPE_CHECKING:
+    from rotifer_bridge._launch import Launched
+
+__all__ = ["FAILED", "INTERRUPTED", "discard", "guarded"]
+
+FAILED = 1  # projects §3: every failure exits 1 unless said
+INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+
+
+def guarded(command: Callable[[], int]) -> int:
+    """Run the command; what it raises becomes a message and an exit code.
+
+    A closed stdout ends quietly: whoever closed it has seen enough.
+    """
+    # What the terminal's encoding lacks is shown escaped, never a crash.
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+    try:
+        code = _explained(command)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _abandon_stdout()
+        code = 0
+    except OSError as error:
+        _abandon_stdout()
+        write_error(f"error: cannot write the output: {error.strerror}")
+        code = FAILED
+    return code
+
+
+def discard(launched: Launched) -> None:
+    """End a process that was started for a run that does not come to pass."""
+    try:
+        os.killpg(launched.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass  # it has died by itself
+    except PermissionError:
+        os.kill(launched.pid, signal.SIGKILL)
+    os.waitpid(launched.pid, 0)
+    for fd in (launched.channel, launched.stdout, launched.stderr):
+        os.close(fd)
+
+
+def _explained(command: Callable[[], int]) -> int:
+    try:
+        return command()
+    except RotiferError as error:
+        write_error(error.render())
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        where = f"\n --> {error.filename}" if isinstance(error.filename, str) else ""
+        write_error(f"error: {error.strerror or error}{where}")
+    except Exception as error:
+        text = error_text(error)
+        if text is None:
+            raise
+        write_error(text)
+    return FAILED
+
+
+def _abandon_stdout() -> None:
+    """Point stdout nowhere, so that the interpreter's last flush cannot fail again."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(null, 1)
+    finally:
+        os.close(null)

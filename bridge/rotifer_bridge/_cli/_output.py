@@ -1,0 +1,69 @@
+"""What goes where: results to stdout, everything else to stderr (projects §3)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TextIO
+
+from rotifer_bridge._text import lines
+
+__all__ = ["error_text", "note", "say", "styled", "warn", "write_error"]
+
+_STYLES = {"error": "\x1b[1;31m", "warning": "\x1b[1;33m", "help": "\x1b[36m", "note": "\x1b[2m"}
+_PLAIN = "\x1b[0m"
+
+
+def say(text: str) -> None:
+    """A line of the result."""
+    print(text)  # noqa: T201 - this is the command line
+
+
+def note(text: str) -> None:
+    """A line that is not the result: on stderr, made safe for the terminal."""
+    _to_stderr(lines(text))
+
+
+def warn(text: str) -> None:
+    """A warning: the command goes on."""
+    _to_stderr(f"{styled('warning', sys.stderr)}: {lines(text)}")
+
+
+def write_error(rendered: str) -> None:
+    """A rendered error, its first word and its help colored where colors are wanted."""
+    first, *rest = lines(rendered).split("\n")
+    if first.startswith("error"):
+        head, colon, tail = first.partition(":")
+        first = styled("error", sys.stderr, head) + colon + tail
+    rest = [
+        styled("help", sys.stderr) + line[4:] if line.startswith("help:") else line for line in rest
+    ]
+    _to_stderr("\n".join([first, *rest]))
+
+
+def error_text(error: Exception) -> str | None:
+    """The text of an error of the engine; None for what is none of ours."""
+    # Not imported for its name alone: without the engine there is no such error.
+    engine = sys.modules.get("rotifer_engine.errors")
+    if engine is None or not isinstance(error, engine.AgentMemoryError):
+        return None
+    return f"error[{error.code}]: {error.message}"
+
+
+def styled(kind: str, stream: TextIO, word: str | None = None) -> str:
+    """The word in the color of its kind, where the stream is a terminal that has colors."""
+    word = kind if word is None else word
+    if _has_colors(stream):
+        return f"{_STYLES[kind]}{word}{_PLAIN}"
+    return word
+
+
+def _has_colors(stream: TextIO) -> bool:
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and stream.isatty()
+
+
+def _to_stderr(text: str) -> None:
+    try:
+        print(text, file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
+    except OSError:
+        return  # nobody reads it; the exit code still tells

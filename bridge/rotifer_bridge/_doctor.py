@@ -1,0 +1,222 @@
+"""``rotifer doctor``: is everything here that a run needs, and is it as it should be."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from rotifer_bridge._node import MINIMUM, candidates, find_node, too_old
+from rotifer_bridge._node_install import node_version
+from rotifer_bridge._project import Project, find_root
+from rotifer_bridge.errors import NodeError, ProjectError, RotiferError
+
+__all__ = ["Check", "examine"]
+
+PYTHON_MINIMUM = (3, 11)
+PYNNG = "0.9."  # the private options in use were measured on this series (design §2)
+
+# What each program adds; without it the other layers stand (design §5).
+_LAYERS = {
+    "setpriv": "ends a gene that loops when rotifer is killed",
+    "prlimit": "bounds a gene's memory and open files",
+    "bwrap": "keeps a gene's process away from files and network",
+    "unshare": "does so where there is no bwrap",
+}
+
+
+class Check(NamedTuple):
+    """One thing that was looked at."""
+
+    name: str
+    status: str
+    """``ok``, ``warn`` (a run works, with less) or ``fail`` (it does not)."""
+    detail: str
+    help: str | None = None
+
+
+def examine(start: str | None = None) -> list[Check]:
+    """Look at everything, from ``start`` (default: the working folder).
+
+    Changes nothing but what opening the project's files for writing changes.
+    """
+    root = find_root(start)
+    checks = [_python(), _node(root), _package("pynng", PYNNG), _package("jsonschema-rs", "")]
+    if root is None:
+        checks.append(Check("project", "warn", "none here", "'rotifer init NAME' makes one"))
+    else:
+        checks.extend(_project(root))
+    checks.extend(_layers())
+    return checks
+
+
+def _python() -> Check:
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info[:2] < PYTHON_MINIMUM:
+        return Check("python", "fail", f"{version}; 3.11 or later is needed")
+    return Check("python", "ok", f"{version} at {sys.executable}")
+
+
+def _node(root: str | None) -> Check:
+    try:
+        node = find_node(root)
+        version = node_version(node.path)
+    except NodeError as error:
+        where = f" ({error.where})" if error.where else ""
+        return Check("node", "fail", error.message + where, error.help or _node_help())
+    detail = f"{version} from {node.source}: {node.path}"
+    if too_old(version):
+        needed = f"{MINIMUM[0]}.{MINIMUM[1]}"
+        return Check("node", "fail", f"{detail}; {needed} or later is needed", _node_help())
+    others = [source for source, path in candidates(root) if path and os.path.isfile(path)]
+    passed_over = [source for source in others if source != node.source]
+    if passed_over:
+        detail += f"; passed over: {', '.join(passed_over)}"
+    return Check("node", "ok", detail)
+
+
+def _node_help() -> str:
+    return "'rotifer node install' brings one; ROTIFER_NODE names one"
+
+
+def _package(name: str, series: str) -> Check:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        found = version(name)
+    except PackageNotFoundError:
+        return Check(name, "fail", "not installed", f"pip install '{name}'")
+    if not found.startswith(series):
+        return Check(
+            name, "warn", f"{found}; made for {series}*", f"pip install '{name}=={series}*'"
+        )
+    return Check(name, "ok", found)
+
+
+def _project(root: str) -> Iterator[Check]:
+    try:
+        project = Project(root)
+    except ProjectError as error:
+        yield _failed("project", error)
+        return
+    yield Check("project", "ok", f"{project.name} at {root}")
+    yield _tried("genes", lambda: _genes(project))
+    yield _tried("agents", lambda: _agents(project))
+    yield _tried("state folder", lambda: _state(project))
+    yield _tried("database", lambda: _database(project))
+    yield _tried("audit log", lambda: _audit(project))
+
+
+def _genes(project: Project) -> Check:
+    names = project.gene_names()
+    bad = []
+    for name in names:
+        try:
+            project.gene(name)
+        except RotiferError as error:
+            bad.append(f"{name}: {error.message}")
+    if bad:
+        return Check(
+            "genes", "warn", f"{len(bad)} of {len(names)} cannot be used: {'; '.join(bad)}"
+        )
+    return Check("genes", "ok", f"{len(names)}")
+
+
+def _agents(project: Project) -> Check:
+    from rotifer_bridge._record import AgentRecord, duplicate_names
+
+    found = list(project.records())
+    good = [record for record in found if isinstance(record, AgentRecord)]
+    bad = len(found) - len(good) + len(duplicate_names(good))
+    if bad:
+        return Check(
+            "agents", "warn", f"{len(good)} and {bad} faulty", "'rotifer agent list' says which"
+        )
+    return Check("agents", "ok", f"{len(good)}")
+
+
+def _state(project: Project) -> Check:
+    paths = [
+        project.state_dir,
+        project.agents_dir,
+        project.database_path,
+        project.database_path + "-wal",
+        project.database_path + "-shm",
+        project.audit_path,
+        project.telemetry_path,
+    ]
+    present = [path for path in paths if os.path.lexists(path)]
+    links = [path for path in present if os.path.islink(path)]
+    if links:
+        return Check(
+            "state folder", "fail", f"symbolic link: {', '.join(links)}", "remove the link"
+        )
+    open_ones = [path for path in present if stat.S_IMODE(os.lstat(path).st_mode) & 0o077]
+    if open_ones:
+        return Check(
+            "state folder",
+            "warn",
+            f"others may read {', '.join(os.path.relpath(p, project.root) for p in open_ones)}",
+            f"chmod -R go= '{project.state_dir}'",
+        )
+    if not present:
+        return Check("state folder", "ok", "not there yet; the first run makes it")
+    return Check("state folder", "ok", f"private: {project.state_dir}")
+
+
+def _database(project: Project) -> Check:
+    if not os.path.lexists(project.database_path):
+        return Check("database", "ok", "not there yet; the first run makes it")
+    from rotifer_engine import AgentMemory, AuditLog, SqliteStore, Telemetry
+
+    store = SqliteStore(project.database_path)
+    try:
+        # Any question opens the file and looks at its tables; this one changes nothing.
+        AgentMemory(
+            store,
+            "doctor",
+            audit=AuditLog(project.audit_path),
+            telemetry=Telemetry(project.telemetry_path, enabled=False),
+        ).usage()
+    finally:
+        store.close()
+    size = os.path.getsize(project.database_path)
+    return Check("database", "ok", f"opens, its tables are there, {size:,} bytes")
+
+
+def _audit(project: Project) -> Check:
+    if not os.path.lexists(project.audit_path):
+        return Check("audit log", "ok", "not there yet; the first change makes it")
+    from rotifer_engine import FileSystem
+
+    files = FileSystem()
+    fd = files.open_private(project.audit_path, create=False)
+    size = files.size(fd)
+    files.close(fd)
+    return Check("audit log", "ok", f"can be written, {size:,} bytes")
+
+
+def _layers() -> Iterator[Check]:
+    for program, purpose in _LAYERS.items():
+        found = shutil.which(program)
+        if found:
+            yield Check(program, "ok", found)
+        else:
+            yield Check(program, "warn", f"not there; it {purpose}")
+
+
+def _tried(name: str, check: Callable[[], Check]) -> Check:
+    try:
+        return check()
+    except Exception as error:  # noqa: BLE001 - a doctor reports what fails, whatever it is
+        return _failed(name, error)
+
+
+def _failed(name: str, error: Exception) -> Check:
+    if isinstance(error, RotiferError):
+        where = f" ({error.where})" if error.where else ""
+        return Check(name, "fail", error.message + where, error.help)
+    return Check(name, "fail", str(error) or type(error).__name__)

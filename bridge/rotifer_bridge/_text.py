@@ -1,0 +1,63 @@
+r"""Text of strangers, shown to a person: nothing in it may drive the terminal.
+
+Keys, gene output and file names may hold escape sequences, C1 controls or bidirectional overrides
+(memory §10). They are shown as Python writes them in a string: ``\x1b``, ``\u202e``.
+"""
+
+from __future__ import annotations
+
+__all__ = ["json_for_people", "lines", "printable", "table", "width"]
+
+GAP = "  "
+COLUMN_LIMIT = 70  # a longer cell overflows its own line and not the whole column
+
+
+def printable(text: str) -> str:
+    """The text on one line, every character that does not print escaped."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else _escape(c) for c in text)
+
+
+def lines(text: str) -> str:
+    """The same for text of several lines: line feeds and tabs stay."""
+    return "\n".join(
+        "\t".join(printable(part) for part in line.split("\t")) for line in text.split("\n")
+    )
+
+
+def json_for_people(value: object) -> str:
+    """Indented JSON that is safe on a terminal, and still JSON."""
+    import json
+
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text)
+
+
+def table(head: list[str], rows: list[list[str]], *, right: frozenset[int] = frozenset()) -> str:
+    """Columns under their heads; the columns in ``right`` stand to the right."""
+    grid = [head, *([printable(cell) for cell in row] for row in rows)]
+    widths = [min(max(map(width, column)), COLUMN_LIMIT) for column in zip(*grid, strict=True)]
+    printed = []
+    for row in grid:
+        cells = []
+        for index, (cell, room) in enumerate(zip(row, widths, strict=True)):
+            space = " " * max(room - width(cell), 0)
+            cells.append(space + cell if index in right else cell + space)
+        printed.append(GAP.join(cells).rstrip())
+    return "\n".join(printed)
+
+
+def width(text: str) -> int:
+    """How many columns of a terminal the text takes."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _escape(character: str) -> str:
+    return ascii(character)[1:-1]
