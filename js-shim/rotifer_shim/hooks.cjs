@@ -240,9 +240,10 @@ function sourceOfExports(exports) {
 function sourceOfJson(json) {
   const lines = [`const json = JSON.parse(${JSON.stringify(json)});`, 'export default json;'];
   const value = JSON.parse(json);
-  const keys = value === null || typeof value !== 'object' || Array.isArray(value)
-    ? []
-    : Object.keys(value).filter((key) => key !== 'default' && key.isWellFormed());
+  const keys =
+    value === null || typeof value !== 'object' || Array.isArray(value)
+      ? []
+      : Object.keys(value).filter((key) => key !== 'default' && key.isWellFormed());
   if (keys.length > MAX_NAMED_KEYS) keys.length = 0;
   keys.forEach((key, at) => {
     const name = JSON.stringify(key);
@@ -258,9 +259,10 @@ function sourceOfJson(json) {
 function notFound(specifier, { parentURL, conditions }) {
   const importer = parentURL === undefined ? '' : ` imported from ${readable(parentURL)}`;
   const extension = extname(specifier);
-  const hint = extension === '' || EXTENSIONS.includes(extension)
-    ? ''
-    : `; if it is a file, note that a gene can load ${EXTENSIONS.join(' ')}`;
+  const hint =
+    extension === '' || EXTENSIONS.includes(extension)
+      ? ''
+      : `; if it is a file, note that a gene can load ${EXTENSIONS.join(' ')}`;
   const code = conditions.includes('require') ? 'MODULE_NOT_FOUND' : 'ERR_MODULE_NOT_FOUND';
   const error = new Error(`Cannot find module '${specifier}'${importer}${hint}`);
   return Object.assign(error, { code });

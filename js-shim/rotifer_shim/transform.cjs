@@ -37,8 +37,7 @@ const NAME = 'gene';
 const MAP_MARK = '//# sourceMappingURL=data:application/json;base64,';
 
 const HELP = {
-  crash:
-    'Simplify what is nested most deeply, or keep JavaScript in place of the TypeScript.',
+  crash: 'Simplify what is nested most deeply, or keep JavaScript in place of the TypeScript.',
   decorator:
     'Node cannot run decorators. Call the decorator as a function, or compile the gene with ' +
     'tsc and keep the index.js it makes in place of the TypeScript.',
