@@ -131,7 +131,7 @@ def page(*, category: bool) -> str:
 
 #: agent id, now, cutoff, gene, domain, limit, then the filters' values -> key, meta, value.
 _SELECT = f"""
-SELECT e.key, {_META}, e.value FROM agent_memory_entry e 
+SELECT e.key, {_META}, e.value FROM agent_memory_entry e
 WHERE e.agent = {_AGENT} AND {_LIVE} AND {scope_sql("e.read_scope", "?4", "?5")} {{filters}}
 ORDER BY e.update_order DESC LIMIT ?6
 """  # noqa: S608
