@@ -119,6 +119,14 @@ def store_of(change_id: str) -> str:
     return change_id.partition("-")[0]
 
 
+class _Known(NamedTuple):
+    """What is known of the file since our last append: nothing, if its size is another."""
+
+    size: int
+    store_id: str
+    pending: str | None
+
+
 class AuditLog:
     """The file of all recorded actions of a project.
 
@@ -140,7 +148,7 @@ class AuditLog:
         self._files = files or FileSystem()
         self._clock = clock or SystemClock()
         self._lines = LineFile(path, self._files, durable=True, lock_timeout_ms=lock_timeout_ms)
-        self._settled_to: tuple[int, str | None] | None = None
+        self._known: _Known | None = None
 
     @property
     def path(self) -> str:
@@ -162,7 +170,7 @@ class AuditLog:
             StorageError: they could not be written; the change must not be made.
         """
         ts = format_time(self._clock.now_ms())
-        known, self._settled_to = self._settled_to, None
+        known, self._known = self._known, None
         pending: str | None = None
 
         def lines(fd: int, size: int) -> Iterator[str]:
@@ -181,7 +189,7 @@ class AuditLog:
                 f"the audit log {self.path} could not be written, so nothing was changed: "
                 f"{error.strerror or error}"
             ) from error
-        self._settled_to = (size, pending)
+        self._known = _Known(size, store_of(change_id), pending)
 
     def _settle(
         self,
@@ -189,11 +197,11 @@ class AuditLog:
         size: int,
         store_id: str,
         last_change: str | None,
-        known: tuple[int, str | None] | None,
+        known: _Known | None,
     ) -> Sequence[tuple[Record, str]]:
         """What must be said about the last change in the file before anything else is."""
-        if known is not None and known[0] == size:
-            pending = known[1]
+        if known is not None and (known.size, known.store_id) == (size, store_id):
+            pending = known.pending
         else:
             found = self._last_line(fd, size, store_id)
             if found is None:

@@ -7,7 +7,7 @@ under the same lock, so that it stands in the log where it stands among the chan
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from rotifer_engine._access import Caller
@@ -56,18 +56,26 @@ class Ledger:
         self._audit = audit
         self._telemetry = telemetry
 
-    def begin(self, caller: Caller, operation: str, moment: Moment) -> Transaction:
-        """A transaction that sees live entries only.
+    def begin(
+        self, caller: Caller, operation: str, moment: Callable[[], Moment]
+    ) -> tuple[Transaction, Moment]:
+        """A transaction that sees live entries only, and the moment at which it has the lock.
 
         What has expired is purged by transactions of its own before it: it is gone whatever
         becomes of the call, and its lines must not share the fate of the call's.
+
+        Args:
+            caller: whose call it is.
+            operation: which call.
+            moment: asked once the lock is held, so that times rise with the update order.
         """
         while True:
             tx = self.store.begin(self.agent_id)
             try:
-                expired = tx.expired(moment, _PURGE_BATCH)
+                now = moment()
+                expired = tx.expired(now, _PURGE_BATCH)
                 if not expired:
-                    return tx
+                    return tx, now
                 for row in expired:
                     tx.remove(row)
                 self.commit(
@@ -80,8 +88,8 @@ class Ledger:
 
     def purge(self, caller: Caller, operation: str, moment: Moment) -> None:
         """Remove what has expired, one line each."""
-        with self.begin(caller, operation, moment):
-            pass
+        tx, _ = self.begin(caller, operation, lambda: moment)
+        tx.rollback()
 
     def record(
         self, action: str, caller: Caller, operation: str, row: Entry | EntrySummary

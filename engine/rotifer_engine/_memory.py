@@ -54,6 +54,10 @@ class AgentMemory:
         audit: where every change and every refusal is written.
         telemetry: where denied accesses are written too.
         clock: gives the time.
+
+    Raises:
+        InvalidInput: the agent's id is empty, or has a NUL, which parts it from the key in an
+            entry's id.
     """
 
     def __init__(
@@ -67,6 +71,8 @@ class AgentMemory:
         telemetry: Telemetry,
         clock: Clock | None = None,
     ) -> None:
+        if not agent_id or "\0" in agent_id:
+            raise InvalidInput("an agent's id is not empty and has no NUL character")
         self._ledger = Ledger(agent_id, store, audit, telemetry)
         self._store = store
         self.agent_id = agent_id
@@ -147,8 +153,8 @@ class AgentMemory:
             self._ledger.deny(caller, "write", refused, asked)
         gene_id = caller.gene_id
         assert gene_id is not None
-        moment = self._moment()
-        with self._ledger.begin(caller, "write", moment) as tx:
+        tx, moment = self._ledger.begin(caller, "write", self._moment)
+        with tx:
             stored = tx.find(key)
             refused = why_not_write(caller, stored, wish, self.data_policy)
             if refused is not None:
@@ -198,15 +204,19 @@ class AgentMemory:
             self._ledger.purge(caller, "query", moment)
         answer: list[Entry] = []
         total = 0
-        for entry in self._store.select(self.agent_id, caller, selection, moment):
-            total += entry.size
-            if total > MAX_ANSWER_BYTES:
-                raise InvalidInput(
-                    f"the answer's keys and values are {total:,} bytes or more after "
-                    f"{len(answer) + 1:,} entries; the limit is {MAX_ANSWER_BYTES:,}: lower "
-                    "limit or narrow the filter"
-                )
-            answer.append(entry)
+        entries = self._store.select(self.agent_id, caller, selection, moment)
+        try:
+            for entry in entries:
+                total += entry.size
+                if total > MAX_ANSWER_BYTES:
+                    raise InvalidInput(
+                        f"the first {len(answer) + 1:,} entries of the answer have {total:,} bytes "
+                        f"of keys and values; the limit is {MAX_ANSWER_BYTES:,}: lower limit or "
+                        "narrow the filter"
+                    )
+                answer.append(entry)
+        finally:
+            entries.close()  # or the error would keep the read of the store open
         return answer
 
     def delete(self, caller: Caller, key: object) -> None:
@@ -223,7 +233,8 @@ class AgentMemory:
         refused = refused_identity(caller)
         if refused is not None:
             self._ledger.deny(caller, "delete", refused, Asked(key))
-        with self._ledger.begin(caller, "delete", self._moment()) as tx:
+        tx, _ = self._ledger.begin(caller, "delete", self._moment)
+        with tx:
             stored = tx.find(key)
             if stored is None:
                 raise EntryNotFound(_not_found(key))
@@ -297,7 +308,8 @@ class AgentMemory:
         """
         check_key(key)
         assert isinstance(key, str)
-        with self._ledger.begin(DEPLOYER, "delete", self._moment()) as tx:
+        tx, _ = self._ledger.begin(DEPLOYER, "delete", self._moment)
+        with tx:
             stored = tx.find(key)
             if stored is None:
                 raise EntryNotFound(_not_found(key))
@@ -316,7 +328,8 @@ class AgentMemory:
             StorageError: the store or the audit log failed; nothing is deleted.
         """
         kind = check_category(category)
-        with self._ledger.begin(DEPLOYER, "delete", self._moment()) as tx:
+        tx, _ = self._ledger.begin(DEPLOYER, "delete", self._moment)
+        with tx:
             rows = list(tx.candidates(kind))
             if not rows:
                 return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -146,14 +146,21 @@ class SqliteStore:
 
     def select(
         self, agent_id: str, caller: Caller, selection: Selection, moment: Moment
-    ) -> Iterator[Entry]:
+    ) -> Generator[Entry, None, None]:
         """Live entries that the caller may read, most recently updated first, one at a time."""
+        first = selection.key_prefix or None
+        after = _after_prefix(first)
+        key = "e.key"
+        if first is not None:
+            count = self._connections.fetch_one(sql.COUNT_PREFIX, (agent_id, first, after))
+            if count is not None and count[0] > sql.MAX_SORTED:
+                key = "+e.key"  # the plus keeps the index of keys out of the plan
         filters: list[str] = []
         values: list[object] = []
         for condition, value in (
             ("e.category = {}", selection.category),
-            ("e.key >= {}", selection.key_prefix or None),
-            ("e.key < {}", _after_prefix(selection.key_prefix)),
+            (key + " >= {}", first),
+            (key + " < {}", after),
             ("e.updated_at >= {}", selection.since),
             ("e.updated_at < {}", selection.until),
         ):
@@ -164,13 +171,13 @@ class SqliteStore:
             sql.select(filters),
             (agent_id, *moment, caller.gene_id, caller.domain, selection.limit, *values),
         )
-        for key, *meta, value in rows:
-            row = _summary(agent_id, (key, 0, *meta))
+        for encoded, *meta, content in rows:
+            row = _summary(agent_id, (encoded, 0, *meta))
             yield Entry(
                 row.entry_id,
                 row.category,
                 row.key,
-                value,
+                content,
                 row.created_by,
                 row.created_domain,
                 row.last_accessed_by,
@@ -207,6 +214,17 @@ class SqliteStore:
     def close(self) -> None:
         """Close the connections of all threads; a later call raises StorageError."""
         self._connections.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
 
 
 def _after_prefix(prefix: bytes | None) -> bytes | None:

@@ -27,6 +27,7 @@ _T = TypeVar("_T")
 _OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
 # SQLite's own waiting grows to 100 ms a nap, so a busy file can starve one of many writers.
 _NAP_S = 0.001
+_CACHE_KIB = 8_192  # holds the upper levels of the indexes of a million entries
 
 # Closing any descriptor of the file drops this process's locks on it, so none may be opened while
 # another thread has just made the file and not yet closed it. The lock is held over a fork, so a
@@ -75,6 +76,7 @@ class Link:
         self.lock = threading.RLock()  # held during each use, so that close() waits for it
         self.main = main
         self.relaxed: sqlite3.Connection | None = None
+        self.identity = owner.file_identity()
         self.owner = owner
         self._writing = False
 
@@ -82,11 +84,21 @@ class Link:
         """Take the file's write lock, waiting for it as long as the store allows."""
         self.lock.acquire()
         try:
+            self._see_that_file_is_there()
             self.owner.patiently(lambda: self.main.execute(BEGIN))
         except BaseException:
             self.lock.release()
             raise
         self._writing = True
+
+    def _see_that_file_is_there(self) -> None:
+        """SQLite would go on writing to a file that no name leads to any more."""
+        if self.owner.file_identity() != self.identity:
+            self.close()
+            raise StorageError(
+                f"the memory file {self.owner.path} was moved away or replaced while it was open; "
+                "nothing was changed: try again to use the file that is there now"
+            )
 
     def run(self, statement: str, arguments: Sequence[object] = ()) -> None:
         """Run a statement of the transaction."""
@@ -250,6 +262,14 @@ class Connections:
 
     # ---- opening and closing
 
+    def file_identity(self) -> tuple[int, int] | None:
+        """Which file the path names now; None when it names none."""
+        try:
+            status = os.lstat(self.path)
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
+
     def _link(self) -> Link:
         link: Link | None = getattr(self._local, "link", None)
         if link is None or link.pid != os.getpid():
@@ -321,6 +341,7 @@ class Connections:
         connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         if not self._schema_checked:
             self._check_schema(connection)
             self._schema_checked = True

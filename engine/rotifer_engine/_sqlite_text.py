@@ -145,6 +145,16 @@ def select(filters: list[str]) -> str:
     return _SELECT.format(filters=conditions)
 
 
+#: A query sorts the rows of a prefix when they are few; with more, it walks along the update order
+#: and leaves out the others: then its time goes by its answer, not by the size of the memory.
+MAX_SORTED = 2_000
+
+#: agent id, first key, key after the last -> how many rows, at most MAX_SORTED + 1.
+COUNT_PREFIX = f"""
+SELECT count(*) FROM (SELECT 1 FROM agent_memory_entry
+WHERE agent = {_AGENT} AND key >= ?2 AND key < ?3 LIMIT {MAX_SORTED + 1})
+"""  # noqa: S608
+
 BEGIN = "BEGIN IMMEDIATE"
 
 #: -> store id, last change.

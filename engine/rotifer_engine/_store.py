@@ -6,7 +6,7 @@ and what is refused is decided by :class:`rotifer_engine.AgentMemory`, over plai
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -35,7 +35,7 @@ class Store(Protocol):
 
     def select(
         self, agent_id: str, caller: Caller, selection: Selection, moment: Moment
-    ) -> Iterator[Entry]:
+    ) -> Generator[Entry, None, None]:
         """Live entries that the caller may read, most recently updated first, one at a time."""
         ...  # pragma: no cover
 
