@@ -70,10 +70,14 @@ def ready(
         GeneError: the entry cannot run, with its line and the way out (E0052), or the
             transformation itself did not come to an end.
     """
+    if not _is_text(folder):
+        raise GeneError(
+            f"the path {folder!a} is not UTF-8, and Node loads from no other",
+            code="E0052",
+            help="Rename the folder.",
+        )
     files = {
-        path: data.removeprefix(_BOM)
-        for path, data in gene_files.items()
-        if path.endswith((*_CODE, ".json")) and not path.endswith(_TYPES_ONLY)
+        path: data.removeprefix(_BOM) for path, data in gene_files.items() if _is_loadable(path)
     }
     key = _key(files, node)
     outcomes = load(cache_dir, key)
@@ -88,12 +92,27 @@ def ready(
     ]
 
 
+def _is_loadable(path: str) -> bool:
+    if path.endswith(_TYPES_ONLY):
+        return False
+    # Nothing can import a file whose name is no text.
+    return path.endswith((*_CODE, ".json")) and _is_text(path)
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False  # bytes that are not UTF-8, as Python has them in names
+    return True
+
+
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-._~")
 
 
 def file_url(folder: str, path: str) -> str:
     """Build the ``file:`` URL of a gene's file; what could mean something else is escaped."""
-    raw = os.fsencode(f"{folder}/{path}")
+    raw = f"{folder}/{path}".encode()
     if _PLAIN.issuperset(raw):
         return "file://" + raw.decode()
     return "file://" + "".join(chr(b) if b in _PLAIN else f"%{b:02X}" for b in raw)
@@ -122,7 +141,7 @@ def _key(files: Mapping[str, bytes], node: str) -> str:
     with open(shim_path("transform.cjs"), "rb", buffering=0) as transformer:
         digest.update(transformer.read())
     for path in sorted(files):
-        name, data = os.fsencode(path), files[path]
+        name, data = path.encode(), files[path]
         digest.update(b"\n%d %d %b\n" % (len(name), len(data), name))
         digest.update(data)
     return digest.hexdigest()
