@@ -27,8 +27,8 @@ const vm = require('node:vm');
  * @property {(source: string) => string} strip removes types and keeps every position; throws an
  *   {@link Unstrippable} where that is not enough
  * @property {(source: string, name: string) => Output} transform does all that can be done
- * @property {(source: string) => boolean} elides whether an import or export is there for types
- *   alone and has to vanish with them, though nothing at its place says `type`
+ * @property {(source: string, stripped: string) => boolean} elides whether an import or export is
+ *   there for types alone and has to vanish with them, though nothing at its place says `type`
  */
 
 /** What a source is called in Node's messages; no path, so that it is easily found there again. */
@@ -99,8 +99,8 @@ function innerCompiler() {
       const { code, map } = run(source, { ...options, filename: name, sourceMap: true });
       return { code, map: map ?? null };
     },
-    elides(source) {
-      if (!/\bimport\b|\bexport\s*(?:\{|default\b)/.test(source)) return false;
+    elides(source, stripped) {
+      if (!/\bimport\b|\bexport\s*(?:\{|default\b)/.test(stripped)) return false;
       // The same source, printed twice by the same printer: a difference is what vanished.
       const [kept, elided] = [true, false].map(
         (verbatimModuleSyntax) => run(source, optionsOf(source, { verbatimModuleSyntax })).code,
@@ -177,7 +177,7 @@ function ready(compiler, { path, source }) {
 function javascriptOf(compiler, path, source) {
   try {
     const code = compiler.strip(source);
-    if (!compiler.elides(source)) return { code, map: null };
+    if (!compiler.elides(source, code)) return { code, map: null };
   } catch (error) {
     if (!(error instanceof Unstrippable)) throw error;
   }
