@@ -46,6 +46,11 @@ class Bench:
         """A path inside the project."""
         return os.path.join(self.root, *parts)
 
+    def text(self, relative):
+        """What a file of the project holds."""
+        with open(self.path(relative), encoding="utf-8", newline="") as file:
+            return file.read()
+
     def put(self, relative, data, mode=None):
         """Write a file of the project."""
         return put(self.path(relative), data, mode)
@@ -68,7 +73,7 @@ class Bench:
                 "id": agent_id,
                 "name": name,
                 "state": "Active",
-                "genome": list(genome),
+                "genome": list(genome) if isinstance(genome, tuple) else genome,
                 "composition": {"type": "Seq"},
                 "strategy": "manual",
                 "createdAt": "2026-01-01T00:00:00.000Z",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any, NoReturn
 
-__all__ = ["NotJSON", "dump_pretty", "parse_json"]
+__all__ = ["NotJSON", "dump_pretty", "kind_of", "parse_json"]
 
 
 class NotJSON(ValueError):
@@ -55,6 +55,14 @@ def parse_json(data: bytes | str) -> Any:
         raise NotJSON(f"line {error.lineno}, column {error.colno}: {why}") from None
     except RecursionError:
         raise NotJSON("it is nested too deeply to be read") from None
+
+
+def kind_of(value: object) -> str:
+    """What kind of JSON value this is, for a message: ``a string``, ``null``."""
+    if value is None:
+        return "null"
+    kinds = {bool: "a boolean", str: "a string", list: "an array", dict: "an object"}
+    return kinds.get(type(value), "a number")
 
 
 def dump_pretty(value: Any) -> bytes:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TypeVar
 
+from rotifer_bridge._json import kind_of
 from rotifer_bridge.errors import GeneError, RotiferError, UsageError
 
 __all__ = [
@@ -39,9 +40,11 @@ _VERSION_HELP = "use three numbers and an optional suffix (for example: 1.0.0 or
 _E = TypeVar("_E", bound=RotiferError)
 
 
-def shown(text: object) -> str:
+def shown(value: object) -> str:
     """A name as it may stand in a message: quoted, escaped, not longer than a line."""
-    quoted = ascii(text) if not str(text).isprintable() else f"'{text}'"
+    if not isinstance(value, str):
+        return kind_of(value)
+    quoted = f"'{value}'" if value.isprintable() else ascii(value)
     return quoted if len(quoted) <= 120 else quoted[:110] + "…'"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rotifer_bridge._json import NotJSON, parse_json
+from rotifer_bridge._json import NotJSON, kind_of, parse_json
 from rotifer_bridge._names import check_domain, check_version, shown
 from rotifer_bridge.errors import GeneError
 
@@ -54,7 +54,7 @@ def check_phenotype(value: object, where: str) -> Phenotype:
     """
     if not isinstance(value, dict):
         raise GeneError(
-            f"phenotype.json holds {_kind(value)}, not an object",
+            f"phenotype.json holds {kind_of(value)}, not an object",
             code="E0020",
             where=where,
             help=f"it needs an object with {', '.join(NEEDED)}",
@@ -74,7 +74,7 @@ def check_phenotype(value: object, where: str) -> Phenotype:
     for key in ("inputSchema", "outputSchema"):
         if not isinstance(value[key], (dict, bool)):
             raise GeneError(
-                f"{key} is {_kind(value[key])}, not a JSON Schema",
+                f"{key} is {kind_of(value[key])}, not a JSON Schema",
                 code="E0021",
                 where=where,
                 help='an open schema is {"type": "object"}',
@@ -97,10 +97,3 @@ def _deeper_than(value: object, levels: int) -> bool:
         return False
     inner = value.values() if isinstance(value, dict) else value
     return levels == 0 or any(_deeper_than(item, levels - 1) for item in inner)
-
-
-def _kind(value: object) -> str:
-    if value is None:
-        return "null"
-    kinds = {bool: "a boolean", str: "a string", list: "an array", dict: "an object"}
-    return kinds.get(type(value), "a number")

@@ -25,7 +25,7 @@ READABLE = 0o644  # genes are sources, not private state
 SKILL_FILE = "SKILL.md"
 SKILL_LIMIT = 4 * 1024 * 1024
 
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
 _FIELD = re.compile(r"^(name|description):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 
 # A skill is text for a model: what goes in is a prompt, what comes out a result.
@@ -205,7 +205,7 @@ def _read_skill(project: Project, given: str) -> _Skill:
     if len(data) > SKILL_LIMIT:
         raise GeneError(f"SKILL.md is over {SKILL_LIMIT:,} bytes", code="E0003", where=path)
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError:
         raise GeneError("SKILL.md is not UTF-8", code="E0003", where=path) from None
     front = _FRONT_MATTER.match(text)

@@ -98,6 +98,7 @@ def invoke(argv: list[str]) -> int:
 
     Raises:
         UsageError: click cannot make sense of the arguments.
+        BrokenPipeError: whoever read stdout has closed it.
         KeyboardInterrupt: the person wants out.
     """
     try:
@@ -114,6 +115,8 @@ def invoke(argv: list[str]) -> int:
         raise KeyboardInterrupt from None
     except click.exceptions.Exit as error:
         return error.exit_code
+    except SystemExit:
+        raise BrokenPipeError from None  # click's own way with a closed stdout
     return code if isinstance(code, int) else 0
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rotifer_bridge._cli._output import error_text, write_error
+from rotifer_bridge._cli._output import OutputError, error_text, write_error
 from rotifer_bridge.errors import RotiferError
 
 if TYPE_CHECKING:
@@ -36,9 +36,10 @@ def guarded(command: Callable[[], int]) -> int:
     except BrokenPipeError:
         _abandon_stdout()
         code = 0
-    except OSError as error:
+    except (OSError, OutputError) as error:
         _abandon_stdout()
-        write_error(f"error: cannot write the output: {error.strerror}")
+        why = error.strerror if isinstance(error, OSError) else error
+        write_error(f"error: cannot write the output: {why}")
         code = FAILED
     return code
 
@@ -63,7 +64,7 @@ def _explained(command: Callable[[], int]) -> int:
         write_error(error.render())
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, OutputError):
         raise
     except OSError as error:
         where = f"\n --> {error.filename}" if isinstance(error.filename, str) else ""

@@ -8,15 +8,29 @@ from typing import TextIO
 
 from rotifer_bridge._text import lines
 
-__all__ = ["error_text", "note", "say", "styled", "warn", "write_error"]
+__all__ = ["OutputError", "error_text", "note", "say", "styled", "warn", "write_error"]
 
 _STYLES = {"error": "\x1b[1;31m", "warning": "\x1b[1;33m", "help": "\x1b[36m", "note": "\x1b[2m"}
 _PLAIN = "\x1b[0m"
 
 
+class OutputError(Exception):
+    """The result could not be written to stdout."""
+
+
 def say(text: str) -> None:
-    """A line of the result."""
-    print(text)  # noqa: T201 - this is the command line
+    """A line of the result.
+
+    Raises:
+        BrokenPipeError: whoever read stdout has closed it.
+        OutputError: it cannot be written, for any other reason.
+    """
+    try:
+        print(text)  # noqa: T201 - this is the command line
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(error.strerror) from None
 
 
 def note(text: str) -> None:

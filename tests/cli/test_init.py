@@ -1,0 +1,135 @@
+"""``rotifer init``: a whole project or none."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+
+import pytest
+
+from rotifer_bridge import _scaffold
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(cli, bench, monkeypatch):
+    """A folder that is in no project."""
+    os.makedirs(bench.path("work"))
+    os.unlink(bench.path("rotifer.json"))
+    monkeypatch.chdir(bench.path("work"))
+
+
+def test_a_project(cli, bench):
+    """The folders and files of the page, the private ones private, the first gene wrapped."""
+    done = cli("init", "mine", "--domain", "text")
+
+    assert 0 == done.code
+    assert bench.path("work", "mine") in done.out
+    for folder in ("genes", "tests", ".rotifer/agents", "genes/hello-world"):
+        assert os.path.isdir(bench.path("work/mine", folder))
+    assert 0o700 == stat.S_IMODE(os.stat(bench.path("work/mine/.rotifer")).st_mode)
+    assert {
+        "name": "mine",
+        "version": "0.1.0",
+        "author": "local-dev",
+        "genes_dir": "genes",
+        "default_domain": "text",
+    } == json.loads(bench.text("work/mine/rotifer.json"))
+    assert ".rotifer/" in bench.text("work/mine/.gitignore")
+    assert "text" == json.loads(bench.text("work/mine/genes/hello-world/phenotype.json"))["domain"]
+    assert ["mine"] == os.listdir(bench.path("work"))
+
+
+def test_the_default_name(cli, bench):
+    """Without a name it is my-agent."""
+    assert 0 == cli("init").code
+    assert os.path.isdir(bench.path("work/my-agent"))
+
+
+def test_without_the_first_gene(cli, bench):
+    """The folder of genes stays empty."""
+    assert 0 == cli("init", "mine", "--no-genesis").code
+    assert [] == os.listdir(bench.path("work/mine/genes"))
+
+
+def test_a_hybrid_first_gene(cli, bench):
+    """The fidelity is as given; a Hybrid has its network settings."""
+    cli("init", "mine", "--fidelity", "Hybrid")
+    phenotype = json.loads(bench.text("work/mine/genes/hello-world/phenotype.json"))
+
+    assert "Hybrid" == phenotype["fidelity"]
+    assert [] == phenotype["network"]["allowedDomains"]
+
+
+def test_a_path_with_parents(cli, bench):
+    """Parents are made; the last part is the name."""
+    assert 0 == cli("init", "some/where/mine").code
+    assert "mine" == json.loads(bench.text("work/some/where/mine/rotifer.json"))["name"]
+
+
+def test_the_first_agent_remembers(cli, bench, monkeypatch):
+    """What init prints as the next steps works, and the second greeting knows the first."""
+    cli("init", "a b#%ü")
+    monkeypatch.chdir(bench.path("work/a b#%ü"))
+
+    assert 0 == cli("agent", "create", "hello", "-g", "hello-world").code
+    assert "Hello, Ada!" in cli("agent", "run", "hello", "--input", '{"name": "Ada"}').out
+    assert "Hello again, Ada!" in cli("agent", "run", "hello", "--input", "{}").out
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["../mine"], "'..' is not allowed"),
+        (["a/../../mine"], "'..' is not allowed"),
+        ([".."], "'..' is not allowed"),
+        (["."], "is not a project name"),
+        ([""], "is not a project name"),
+        ([".hidden"], "is not a project name"),
+        (["a\nb"], "is not a project name"),
+        (["a\\b"], "is not a project name"),
+        (["x" * 101], "101 characters; the limit is 100"),
+        (["mine", "--domain", "No Domain"], "is not a domain"),
+        (["mine", "--fidelity", "fast"], "is not a fidelity"),
+    ],
+)
+def test_refused(cli, bench, argv, words):
+    """One message, exit code 1, and nothing made."""
+    done = cli("init", *argv)
+
+    assert 1 == done.code
+    assert words in done.err
+    assert "" == done.out
+    assert [] == os.listdir(bench.path("work"))
+    assert ["genes", "work"] == sorted(os.listdir(bench.root))
+
+
+@pytest.mark.parametrize("kind", ["folder", "file", "link"])
+def test_what_exists_is_left_alone(cli, bench, kind):
+    """A folder, a file and even a dangling link of that name."""
+    path = bench.path("work/mine")
+    if kind == "folder":
+        os.mkdir(path)
+    elif kind == "file":
+        bench.put("work/mine", "x")
+    else:
+        os.symlink("nowhere", path)
+    done = cli("init", "mine")
+
+    assert 1 == done.code
+    assert "exists already" in done.err
+    assert ["mine"] == os.listdir(bench.path("work"))
+
+
+def test_a_failure_in_the_middle_leaves_nothing(cli, bench, monkeypatch):
+    """No half project that a second try would stumble over."""
+
+    def full(*_args, **_kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_scaffold, "wrap", full)
+    done = cli("init", "mine")
+
+    assert 1 == done.code
+    assert "No space left on device" in done.err
+    assert [] == os.listdir(bench.path("work"))

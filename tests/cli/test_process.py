@@ -1,0 +1,170 @@
+"""The command as a process: exit codes, streams, signals, start-up."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+SLOW = "export const express = () => { console.log('started'); for (;;) {} };\n"
+
+
+def test_version(rotifer):
+    """`--version` prints one line."""
+    done = rotifer("--version")
+
+    assert 0 == done.code
+    assert done.out.startswith("rotifer ")
+
+
+@pytest.mark.parametrize("argv", [[], ["agent"], ["agent", "memory"]])
+def test_a_group_alone_prints_its_help(rotifer, argv):
+    """On stderr, because nothing was done."""
+    done = rotifer(*argv)
+
+    assert (1, "") == (done.code, done.out)
+    assert "Commands:" in done.err
+
+
+def test_an_unknown_command(rotifer):
+    """A mistake is an error like any other, with where to look."""
+    done = rotifer("agnet")
+
+    assert 1 == done.code
+    assert done.err.startswith("error: no such command 'agnet'")
+    assert "help: see 'rotifer --help'" in done.err
+
+
+def test_outside_a_project(rotifer, tmp_path):
+    """Also on the quick path."""
+    done = rotifer("agent", "run", "x", cwd=tmp_path)
+
+    assert (1, "") == (done.code, done.out)
+    assert "Not in a Rotifer Agent workspace. Run 'rotifer init' first." in done.err
+
+
+def test_input_from_a_pipe(rotifer, bench):
+    """`--input -` reads what the shell gives."""
+    bench.gene("echo")
+    bench.record(1, "echo", ("echo",))
+    done = rotifer("agent", "run", "echo", "--json", "--input", "-", input=b'{"n": 1}')
+
+    assert {"n": 1} == json.loads(done.out)["output"]
+
+
+def test_a_closed_stdout_ends_quietly(rotifer, bench):
+    """`| head -1` gets its line and no stack follows."""
+    bench.gene("one")
+    bench.record(1, "keeper", ("one",))
+    for argv in (["agent", "run", "keeper"], ["agent", "list"], ["--help"]):
+        reading, writing = os.pipe()
+        os.close(reading)
+        with open(writing, "wb") as closed:
+            done = rotifer(*argv, stdout=closed)
+        assert (0, "") == (done.code, done.err)
+
+
+def test_a_full_disk_is_an_error(rotifer, bench):
+    """A result that could not be written is no success."""
+    bench.gene("one")
+    bench.record(1, "keeper", ("one",))
+    for argv in (["agent", "run", "keeper"], ["agent", "list"]):
+        with open("/dev/full", "wb") as full:
+            done = rotifer(*argv, stdout=full)
+        assert 1 == done.code
+        assert "error: cannot write the output: No space left on device\n" == done.err
+
+
+def test_ctrl_c(bench):
+    """Exit code 130 within a second, no stack, and no Node left."""
+    bench.gene("slow", {"index.ts": SLOW})
+    bench.record(1, "slow", ("slow",))
+    with subprocess.Popen(
+        [sys.executable, "-m", "rotifer_bridge", "agent", "run", "slow"],
+        cwd=bench.root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert b"[slow] started\n" == process.stderr.readline()
+        sent = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        code = process.wait(timeout=10)
+        assert time.monotonic() - sent < 1.5
+        assert 130 == code
+        assert b"Traceback" not in process.stderr.read()
+
+
+@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {}])
+def test_colors_only_where_they_are_wanted(bench, env):
+    """On a terminal the word error is colored, unless NO_COLOR or TERM=dumb."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    settings = {"TERM": "xterm", **env}
+    base = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "TERM")}
+    done = subprocess.run(
+        [sys.executable, "-m", "rotifer_bridge", "agent", "run", "nobody"],
+        cwd=bench.root,
+        env={**base, **settings},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        check=False,
+    )
+    os.close(theirs)
+    printed = os.read(ours, 65536)
+    os.close(ours)
+
+    assert 1 == done.returncode
+    assert b"error[E0050]" in printed
+    assert (b"\x1b[" in printed) is (env == {})
+
+
+def test_a_terminal_that_knows_only_ascii(rotifer, bench):
+    """Letters it lacks are escaped; nothing crashes."""
+    bench.gene("echo")
+    bench.record(1, "日本", ("echo",))
+    done = rotifer("agent", "list", env={"PYTHONIOENCODING": "ascii", "LC_ALL": "C"})
+
+    assert 0 == done.code
+    assert r"\u65e5\u672c" in done.out
+
+
+def test_what_a_run_does_not_import(bench):
+    """The cold path stays cold: none of the slow modules on the way of `agent run`."""
+    bench.gene("echo")
+    bench.record(1, "echo", ("echo",))
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-X",
+            "importtime",
+            "-m",
+            "rotifer_bridge",
+            "agent",
+            "run",
+            "echo",
+            "--json",
+        ],
+        cwd=bench.root,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    imported = {
+        line.rpartition("|")[2].strip()
+        for line in done.stderr.splitlines()
+        if line.startswith("import time:")
+    }
+
+    assert "rotifer_bridge._cli._agent_run" in imported
+    assert not imported & {
+        "asyncio", "click", "dataclasses", "httpx", "importlib.metadata", "inspect", "jsonschema_rs",
+        "logging", "pathlib", "pydantic", "rich", "subprocess", "uuid",
+    }  # fmt: skip
