@@ -1,0 +1,133 @@
+"""A memory made for one test: its files, its clock, and genes to call it."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from rotifer_engine import (
+    DEFAULT_DATA_POLICY,
+    AgentMemory,
+    AuditLog,
+    Caller,
+    FileSystem,
+    FixedClock,
+    SqliteStore,
+    Telemetry,
+)
+
+AGENT = "7c4a8d09-ca37-42a8-9fd1-000000000001"
+NOON = 1_700_000_000_000
+
+
+def gene(letter, domain="code.format"):
+    """A caller whose v2 identity is made of one hex digit."""
+    return Caller("v2:" + letter * 64, domain)
+
+
+class QuickFiles(FileSystem):
+    """The real files, but nothing waits for the disk."""
+
+    def sync(self, fd):
+        """Do not wait."""
+
+    def sync_dir(self, path):
+        """Do not wait."""
+
+
+class World:
+    """One project's memory files in a folder, and all that belongs to them."""
+
+    def __init__(self, folder, *, files=None, **store_options):
+        self.state = os.path.join(folder, ".rotifer")
+        self.database = os.path.join(self.state, "playground.db")
+        self.audit_path = os.path.join(self.state, "audit.jsonl")
+        self.telemetry_path = os.path.join(self.state, "telemetry.jsonl")
+        self.clock = FixedClock(NOON)
+        self.files = files or QuickFiles()
+        self._opened = []
+        self._store_options = {"durable": False, "files": self.files, **store_options}
+        self.open()
+
+    def open(self, **options):
+        """Open everything anew, as another process would."""
+        self.store = SqliteStore(self.database, **{**self._store_options, **options})
+        self.audit = AuditLog(self.audit_path, files=self.files, clock=self.clock)
+        self.telemetry = Telemetry(self.telemetry_path, files=self.files, clock=self.clock)
+        self._opened += [self.store, self.audit, self.telemetry]
+        self.memory = self.agent()
+        return self.memory
+
+    def agent(self, agent_id=AGENT, **options):
+        """The memory of an agent."""
+        settings = {
+            "audit": self.audit,
+            "telemetry": self.telemetry,
+            "clock": self.clock,
+            "data_policy": DEFAULT_DATA_POLICY,
+            **options,
+        }
+        return AgentMemory(self.store, agent_id, **settings)
+
+    def lines(self, path=None):
+        """The audit log, or another file of lines, as it can be read."""
+        path = path or self.audit_path
+        if not os.path.exists(path):
+            return []
+        with open(path, "rb") as file:
+            return [json.loads(line) for line in file.read().splitlines() if line]
+
+    def actions(self):
+        """The actions in the audit log, in their order."""
+        return [line["action"] for line in self.lines()]
+
+    def keys(self, memory=None):
+        """The keys of all live entries, as the deployer sees them."""
+        return [row.key for row in (memory or self.memory).list()]
+
+    def close(self):
+        """Close everything that was ever opened."""
+        for opened in reversed(self._opened):
+            opened.close()
+
+
+@pytest.fixture
+def world(tmp_path):
+    """A memory with a clock that stands at noon."""
+    world = World(str(tmp_path))
+    yield world
+    world.close()
+
+
+@pytest.fixture
+def make_world(tmp_path):
+    """Worlds with options of their own, all in one folder, closed at the end."""
+    made = []
+
+    def make(**options):
+        made.append(World(str(tmp_path), **options))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def a():
+    """The gene that usually creates."""
+    return gene("a")
+
+
+@pytest.fixture
+def b():
+    """Another gene of the same domain."""
+    return gene("b")
+
+
+@pytest.fixture
+def c():
+    """A gene of another domain."""
+    return gene("c", "text.search")
