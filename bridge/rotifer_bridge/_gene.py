@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rotifer_bridge._identity import v2_identity
 from rotifer_bridge._json import NotJSON, parse_json
@@ -16,7 +16,18 @@ from rotifer_bridge._names import check_gene_name, shown
 from rotifer_bridge._phenotype import fidelity_of, parse_phenotype
 from rotifer_bridge.errors import GeneError
 
-__all__ = ["ENTRIES", "LOADABLE", "Gene", "gene_names", "load_gene"]
+if TYPE_CHECKING:
+    from rotifer_bridge._project import Project
+
+__all__ = [
+    "ENTRIES",
+    "LOADABLE",
+    "Gene",
+    "gene_folder",
+    "gene_names",
+    "load_gene",
+    "read_phenotype",
+]
 
 # What Node or the supervisor can load as code or data.
 LOADABLE = (".ts", ".mts", ".cts", ".js", ".mjs", ".cjs", ".json", ".wasm")
@@ -34,18 +45,6 @@ FILES_LIMIT = 2_000
 
 # Not part of what runs: the phenotype is in the identity by itself, the suite is about the gene.
 _LEFT_OUT = frozenset({"phenotype.json", "testsuite.json"})
-
-
-class GenesFolder(Protocol):
-    """Where genes are found: a `Project`, or anything that has its two paths."""
-
-    @property
-    def root(self) -> str:
-        """The folder that a gene may not leave."""
-
-    @property
-    def genes_dir(self) -> str:
-        """The folder of the genes' folders."""
 
 
 class Gene(NamedTuple):
@@ -68,7 +67,7 @@ class Gene(NamedTuple):
     """Lines for stderr: what a person should know about this gene."""
 
 
-def load_gene(project: GenesFolder, name: object, *, code: str = "E0040") -> Gene:
+def load_gene(project: Project, name: object, *, code: str = "E0040") -> Gene:
     """The gene of this name.
 
     Args:
@@ -80,18 +79,8 @@ def load_gene(project: GenesFolder, name: object, *, code: str = "E0040") -> Gen
         GeneError: no such gene, or one that cannot be read as it stands.
     """
     name = check_gene_name(name, code=code)
-    folder = _folder(project, name, code)
-    phenotype_path = os.path.join(folder, "phenotype.json")
-    try:
-        data = _read(folder, phenotype_path, BYTES_LIMIT)
-    except FileNotFoundError:
-        raise GeneError(
-            f"gene {shown(name)} has no phenotype.json",
-            code=code,
-            where=folder,
-            help=f"run 'rotifer wrap {name}' first",
-        ) from None
-    phenotype = parse_phenotype(data, phenotype_path)
+    folder = gene_folder(project, name, code=code)
+    phenotype = read_phenotype(folder, name, code=code)
     fidelity, note = fidelity_of(phenotype)
     notes = [f"gene {shown(name)}: {note}"] if note else []
     files = _read_files(folder)
@@ -113,7 +102,34 @@ def load_gene(project: GenesFolder, name: object, *, code: str = "E0040") -> Gen
     )
 
 
-def gene_names(project: GenesFolder) -> list[str]:
+def read_phenotype(
+    folder: str, name: str, *, code: str, domain: str | None = None
+) -> dict[str, Any]:
+    """The phenotype in this folder.
+
+    Args:
+        folder: the gene's, symbolic links resolved.
+        name: the gene's, for messages.
+        code: the error code for a phenotype that does not exist.
+        domain: stands in the place of the one that is written there.
+
+    Raises:
+        GeneError: there is none, or one that cannot be used.
+    """
+    path = os.path.join(folder, "phenotype.json")
+    try:
+        data = _read(folder, path, BYTES_LIMIT)
+    except FileNotFoundError:
+        raise GeneError(
+            f"gene {shown(name)} has no phenotype.json",
+            code=code,
+            where=folder,
+            help=f"run 'rotifer wrap {name}' first",
+        ) from None
+    return parse_phenotype(data, path, domain=domain)
+
+
+def gene_names(project: Project) -> list[str]:
     """The names of the project's genes, sorted; a folder with a phenotype.json is a gene."""
     try:
         entries = os.listdir(project.genes_dir)
@@ -127,7 +143,12 @@ def gene_names(project: GenesFolder) -> list[str]:
     )
 
 
-def _folder(project: GenesFolder, name: str, code: str) -> str:
+def gene_folder(project: Project, name: str, *, code: str) -> str:
+    """The gene's folder, symbolic links resolved.
+
+    Raises:
+        GeneError: there is none, or it lies outside the project.
+    """
     path = os.path.join(project.genes_dir, name)
     folder = os.path.realpath(path)
     if not os.path.isdir(folder):

@@ -27,8 +27,13 @@ NETWORK_DEFAULTS: dict[str, Any] = {
 }
 
 
-def parse_phenotype(data: bytes, where: str) -> Phenotype:
+def parse_phenotype(data: bytes, where: str, *, domain: str | None = None) -> Phenotype:
     """The phenotype in these bytes, its keys checked; unknown fields are kept.
+
+    Args:
+        data: the text of phenotype.json.
+        where: the file, for messages.
+        domain: stands in the place of the one that is written there.
 
     Raises:
         GeneError: not a phenotype (E0020), a key missing or of the wrong type (E0021), a bad
@@ -43,6 +48,8 @@ def parse_phenotype(data: bytes, where: str) -> Phenotype:
             where=where,
             help="correct the file by hand, or delete it and run 'rotifer wrap' again",
         ) from None
+    if domain is not None and isinstance(value, dict):
+        value["domain"] = domain
     return check_phenotype(value, where)
 
 

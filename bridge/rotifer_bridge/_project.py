@@ -215,7 +215,7 @@ class Project:
         folder = os.path.normpath(os.path.join(self.root, value))
         root = os.path.realpath(self.root)
         real = os.path.realpath(folder)
-        if not real.startswith(root.rstrip("/") + "/"):
+        if real != root and not real.startswith(root.rstrip("/") + "/"):
             raise ProjectError(
                 "genes_dir leaves the project",
                 where=where,

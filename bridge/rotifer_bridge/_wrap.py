@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rotifer_bridge._files import write_atomic
-from rotifer_bridge._gene import MANIFEST, load_gene
+from rotifer_bridge._gene import MANIFEST, gene_folder, load_gene, read_phenotype
 from rotifer_bridge._identity import content_id
-from rotifer_bridge._json import dump_pretty
+from rotifer_bridge._json import dump_pretty, parse_json
 from rotifer_bridge._names import check_domain, check_gene_name, shown
 from rotifer_bridge._now import now_text
 from rotifer_bridge._phenotype import FIDELITIES, NETWORK_DEFAULTS
@@ -95,6 +95,8 @@ def wrap(
             where=folder,
             help="make the folder and put index.ts into it",
         )
+    if os.path.lexists(folder):
+        folder = gene_folder(project, name, code="E0001")
     created = not os.path.lexists(os.path.join(folder, "phenotype.json"))
     notes = []
     if created:
@@ -110,10 +112,9 @@ def wrap(
         os.makedirs(folder, exist_ok=True)
         write_gene_file(folder, "phenotype.json", phenotype)
     else:
-        phenotype = load_gene(project, name, code="E0001").phenotype
-        if domain is not None and domain != phenotype["domain"]:
-            phenotype = {**phenotype, "domain": domain}
-            write_gene_file(folder, "phenotype.json", phenotype)
+        phenotype = read_phenotype(folder, name, code="E0001", domain=domain)
+        if domain is not None:
+            _write_if_changed(folder, phenotype)
         if fidelity is not None and fidelity != phenotype.get("fidelity", "Wrapped"):
             notes.append("the phenotype was there already and keeps its fidelity")
     if skill is not None and os.path.realpath(skill.path) != os.path.realpath(
@@ -157,6 +158,14 @@ def check_fidelity(fidelity: str) -> str:
 def write_gene_file(folder: str, name: str, value: Mapping[str, Any]) -> None:
     """Write one of the JSON files of a gene."""
     write_atomic(os.path.join(folder, name), dump_pretty(value), READABLE)
+
+
+def _write_if_changed(folder: str, phenotype: dict[str, Any]) -> None:
+    """Leave the text as its author wrote it unless it says something else."""
+    with open(os.path.join(folder, "phenotype.json"), "rb") as file:
+        if parse_json(file.read()) == phenotype:
+            return
+    write_gene_file(folder, "phenotype.json", phenotype)
 
 
 def _seal(

@@ -52,6 +52,17 @@ def test_configuration(bench):
     assert [1] == project.config["x"]
 
 
+def test_genes_beside_the_configuration(bench):
+    """The project's own folder may be the folder of genes."""
+    bench.put("rotifer.json", {"genes_dir": "."})
+    bench.put(
+        "a/phenotype.json",
+        bench.text(os.path.relpath(bench.gene("a"), bench.root) + "/phenotype.json"),
+    )
+
+    assert ["a"] == bench.project().gene_names()
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [
@@ -63,7 +74,6 @@ def test_configuration(bench):
         ('{"genes_dir": "/etc"}', "leaves the project"),
         ('{"genes_dir": ".."}', "leaves the project"),
         ('{"genes_dir": "genes/../../x"}', "leaves the project"),
-        ('{"genes_dir": "."}', "leaves the project"),
     ],
 )
 def test_bad_configuration(bench, data, words):

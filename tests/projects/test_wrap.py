@@ -77,6 +77,22 @@ def test_but_the_domain_given(bench):
     assert {**before, "domain": "other.one"} == read(bench.path("genes/a/phenotype.json"))
 
 
+def test_a_domain_given_mends_a_bad_one(bench):
+    """A phenotype whose only fault is its domain is mended by giving one."""
+    bench.gene("a", wrapped=False, domain="Not One")
+
+    assert "code" == wrap(bench.project(), "a", domain="code").domain
+
+
+def test_the_same_domain_given_changes_no_byte(bench):
+    """Text and formatting stay the author's."""
+    bench.gene("a", wrapped=False)
+    before = bench.text("genes/a/phenotype.json")
+    wrap(bench.project(), "a", domain="code")
+
+    assert before == bench.text("genes/a/phenotype.json")
+
+
 def test_wrapped_again_after_a_change(bench):
     """The new identity is the one that is kept; no note is left."""
     bench.gene("a", wrapped=False)
@@ -88,6 +104,17 @@ def test_wrapped_again_after_a_change(bench):
     assert first.v2_id != second.v2_id
     assert (second.v2_id, []) == (gene.v2_id, gene.notes)
     assert v2_identity(gene.phenotype, gene.files) == second.v2_id
+
+
+def test_a_folder_that_links_out_is_not_written_to(bench, tmp_path):
+    """Wrapping writes inside the project only."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    os.symlink(outside, bench.path("genes/a"))
+
+    with pytest.raises(GeneError, match="link out of the project"):
+        wrap(bench.project(), "a")
+    assert [] == os.listdir(outside)
 
 
 def test_no_source_yet(bench):

@@ -64,6 +64,8 @@ def _explained(command: Callable[[], int]) -> int:
         write_error(error.render())
     except KeyboardInterrupt:
         return INTERRUPTED
+    except RecursionError:
+        write_error("error: a value is nested too deeply to be handled")
     except (BrokenPipeError, OutputError):
         raise
     except OSError as error:

@@ -14,9 +14,10 @@ def _init(name: str, domain: str, fidelity: str, genesis: bool) -> None:
     import shlex
 
     from rotifer_bridge._scaffold import FIRST_GENE, init_project
+    from rotifer_bridge._text import printable
 
     project = init_project(name, domain=domain, fidelity=fidelity, first_gene=genesis)
-    say(f"Project '{project.name}' created in {project.root}")
+    say(f"Project '{project.name}' created in {printable(project.root)}")
     note(f"next: cd {shlex.quote(name)}")
     if genesis:
         note(f"      rotifer agent create hello -g {FIRST_GENE}")

@@ -12,11 +12,12 @@ __all__ = ["command"]
 def _install(version: str, mirror: str | None) -> None:
     from rotifer_bridge._node_install import install_node
     from rotifer_bridge._project import Project
+    from rotifer_bridge._text import printable
 
     project = Project.find()
     note(f"installing Node {version} into {project.node_dir} ...")
     found = install_node(project, version, mirror)
-    say(f"Node {found} installed in {project.node_dir}")
+    say(f"Node {found} installed in {printable(project.node_dir)}")
 
 
 command = click.Command(
