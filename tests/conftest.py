@@ -6,6 +6,7 @@ import json
 import os
 
 import pytest
+
 from rotifer_bridge._node import find_node
 
 OPEN = {"type": "object"}
@@ -31,7 +32,13 @@ def put(path, data, mode=None):
 
 def phenotype(**fields):
     """A phenotype with what every phenotype needs."""
-    return {"domain": "code", "inputSchema": OPEN, "outputSchema": OPEN, "version": "0.1.0", **fields}
+    return {
+        "domain": "code",
+        "inputSchema": OPEN,
+        "outputSchema": OPEN,
+        "version": "0.1.0",
+        **fields,
+    }
 
 
 class Bench:
