@@ -9,7 +9,7 @@
  */
 
 // Taken once, before any code of the gene runs: one that changes built-ins harms only itself.
-const { registerHooks, setSourceMapsSupport } = require('node:module');
+const { createRequire, registerHooks, setSourceMapsSupport } = require('node:module');
 const { dirname, extname, resolve: resolvePath, sep } = require('node:path');
 const { fileURLToPath, pathToFileURL } = require('node:url');
 
@@ -40,8 +40,15 @@ const OWN_URL = 'rotifer:memory';
 /** Where the source text behind {@link OWN_URL} finds the exports: text cannot carry an object. */
 const OWN_EXPORTS = Symbol.for('rotifer.memory');
 
-/** Above this many keys a JSON object is data, and nobody imports its keys by name. */
+/** Above this many keys an object is data, and nobody imports its keys by name. */
 const MAX_NAMED_KEYS = 1_000;
+
+/**
+ * Whether the `require` of a CommonJS module that was imported knows of hooks (nodejs/node#62920).
+ * Where it does not, a module of ours stands before the CommonJS one: under the same URL, marked.
+ */
+const HAS_TRUE_REQUIRE = isSince({ 24: 18, 26: 2 });
+const MARK = '#commonjs';
 
 /**
  * Starts serving a gene's files to `import` and `require` in this thread. Once in a process.
@@ -79,8 +86,8 @@ function install({ files, memoryModule }) {
       const file = byUrl.get(url) ?? byUrl.get(bare(url));
       if (file === undefined) return nextLoad(url, context);
       if (file.format === 'fault') throw faultOf(file);
-      if (file.format === 'json' && context.format === 'module') {
-        return { format: 'module', source: sourceOfJson(file.source), shortCircuit: true };
+      if (context.format === 'module' && file.format !== 'module') {
+        return { format: 'module', source: moduleOf(file), shortCircuit: true };
       }
       return { format: file.format, source: file.source, shortCircuit: true };
     },
@@ -134,6 +141,15 @@ function isOwn(root, path) {
 }
 
 /**
+ * Whether it is `require` that asks.
+ *
+ * @param {Iterable<string>} conditions an array, or (Node 22.15) a set
+ */
+function isRequired(conditions) {
+  return [...conditions].includes('require');
+}
+
+/**
  * The path that a relative, absolute or `file:` specifier points at, and its `?query#hash`; null
  * for a bare specifier.
  *
@@ -145,7 +161,7 @@ function targetOf(specifier, { parentURL, conditions }) {
   const isFileUrl = specifier.startsWith('file:');
   if (!isFileUrl && !/^(?:\/|\.\.?(?:\/|$))/.test(specifier)) return null;
   try {
-    if (conditions.includes('require') && !isFileUrl) {
+    if (isRequired(conditions) && !isFileUrl) {
       // What `require` takes is a path: its `%`, `#` and `?` are letters like any other.
       const importer = parentURL === undefined ? '' : readable(parentURL);
       const isFolder = /(?:^|\/)\.{0,2}$/.test(specifier);
@@ -200,9 +216,26 @@ function firstOf(byPath, stem) {
 function resolvedTo({ url, format }, suffix, { conditions, importAttributes }) {
   const answer = { url: url + suffix, format, shortCircuit: true };
   if (format === 'fault') return { ...answer, format: 'module' };
+  if (isRequired(conditions)) return answer;
   // Genes made with a bundler import JSON bare, and keys of it by name: both need a module.
-  const isBare = importAttributes?.type === undefined && !conditions.includes('require');
-  return format === 'json' && isBare ? { ...answer, format: 'module' } : answer;
+  if (format === 'json' && importAttributes?.type === undefined) {
+    return { ...answer, format: 'module' };
+  }
+  if (format === 'commonjs' && !HAS_TRUE_REQUIRE) {
+    return { url: url + MARK, format: 'module', shortCircuit: true };
+  }
+  return answer;
+}
+
+/**
+ * Whether this Node is of one of the versions given, or later.
+ *
+ * @param {Record<number, number>} minors the first minor version by major version, ascending
+ */
+function isSince(minors) {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const newest = Math.max(...Object.keys(minors).map(Number));
+  return major > newest || minor >= (minors[major] ?? Infinity);
 }
 
 /**
@@ -233,21 +266,28 @@ function sourceOfExports(exports) {
 }
 
 /**
- * The source of a module that exports a JSON value: as default, and an object's keys by name.
+ * The source of a module that stands for a file of another format: its value is the default export,
+ * and what the value has can be imported by name.
  *
- * @param {string} json
+ * @param {ServedFile} file
  */
-function sourceOfJson(json) {
-  const lines = [`const json = JSON.parse(${JSON.stringify(json)});`, 'export default json;'];
-  const value = JSON.parse(json);
-  const keys =
-    value === null || typeof value !== 'object' || Array.isArray(value)
-      ? []
-      : Object.keys(value).filter((key) => key !== 'default' && key.isWellFormed());
+function moduleOf({ format, path, url, source }) {
+  const [value, text] =
+    format === 'json'
+      ? [JSON.parse(source), `JSON.parse(${JSON.stringify(source)})`]
+      : [createRequire(url)(path), `createRequire(import.meta.url)(${JSON.stringify(path)})`];
+  const isPlain = Object(value) === value && !Array.isArray(value);
+  const keys = isPlain ? Object.keys(value).filter((key) => key.isWellFormed()) : [];
   if (keys.length > MAX_NAMED_KEYS) keys.length = 0;
+  const lines = [
+    "import { createRequire } from 'node:module';",
+    `const value = ${text};`,
+    'export { value as default };',
+  ];
   keys.forEach((key, at) => {
+    if (key === 'default') return;
     const name = JSON.stringify(key);
-    lines.push(`const key${at} = json[${name}]; export { key${at} as ${name} };`);
+    lines.push(`const key${at} = value[${name}]; export { key${at} as ${name} };`);
   });
   return lines.join('\n');
 }
@@ -263,7 +303,7 @@ function notFound(specifier, { parentURL, conditions }) {
     extension === '' || EXTENSIONS.includes(extension)
       ? ''
       : `; if it is a file, note that a gene can load ${EXTENSIONS.join(' ')}`;
-  const code = conditions.includes('require') ? 'MODULE_NOT_FOUND' : 'ERR_MODULE_NOT_FOUND';
+  const code = isRequired(conditions) ? 'MODULE_NOT_FOUND' : 'ERR_MODULE_NOT_FOUND';
   const error = new Error(`Cannot find module '${specifier}'${importer}${hint}`);
   return Object.assign(error, { code });
 }

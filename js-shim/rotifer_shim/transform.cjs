@@ -87,8 +87,9 @@ function innerCompiler() {
       return transformSync(source, options);
     } catch (/** @type {any} */ thrown) {
       const { code, message, startLine, startColumn } = Object(thrown);
-      if (startLine === undefined) throw thrown;
-      const problem = { message, line: startLine, column: startColumn + 1 };
+      if (typeof code !== 'string' || typeof message !== 'string') throw thrown;
+      const place = startLine === undefined ? null : { line: startLine, column: startColumn + 1 };
+      const problem = problemOf(message, place);
       throw code === 'UnsupportedSyntax' ? new Unstrippable(problem) : new FaultError(problem);
     }
   };
@@ -123,6 +124,18 @@ function optionsOf(source, transform) {
 }
 
 /**
+ * @param {string} message
+ * @param {Place | null} place
+ * @returns {Problem}
+ */
+function problemOf(message, place) {
+  // Node before 22.18 draws: "  x Expression expected\n   ,-[3:6]\n 3 | ...".
+  const [, text, line, column] = /^ *x (.*)\n *,-\[(\d+):(\d+)\]/.exec(message) ?? [];
+  if (text === undefined) return { message, ...place };
+  return { message: text, line: Number(line), column: Number(column) };
+}
+
+/**
  * The same compiler by Node's public door. An import used for types alone stays, and fails when the
  * gene is linked: authors must write `import type`.
  *
@@ -135,7 +148,7 @@ function publicCompiler() {
       return nodeModule.stripTypeScriptTypes(source, options);
     } catch (/** @type {any} */ error) {
       if (!(error instanceof SyntaxError)) throw error;
-      const problem = { message: error.message, ...locate(error) };
+      const problem = problemOf(error.message, locate(error));
       throw /** @type {any} */ (error).code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX'
         ? new Unstrippable(problem)
         : new FaultError(problem);
