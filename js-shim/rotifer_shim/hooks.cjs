@@ -272,18 +272,18 @@ function sourceOfExports(exports) {
  * @param {ServedFile} file
  */
 function moduleOf({ format, path, url, source }) {
-  const [value, text] =
-    format === 'json'
-      ? [JSON.parse(source), `JSON.parse(${JSON.stringify(source)})`]
-      : [createRequire(url)(path), `createRequire(import.meta.url)(${JSON.stringify(path)})`];
+  const isJson = format === 'json';
+  const value = isJson ? JSON.parse(source) : createRequire(url)(path);
+  const lines = isJson
+    ? [`const value = JSON.parse(${JSON.stringify(source)});`]
+    : [
+        "import { createRequire } from 'node:module';",
+        `const value = createRequire(import.meta.url)(${JSON.stringify(path)});`,
+      ];
+  lines.push('export { value as default };');
   const isPlain = Object(value) === value && !Array.isArray(value);
   const keys = isPlain ? Object.keys(value).filter((key) => key.isWellFormed()) : [];
   if (keys.length > MAX_NAMED_KEYS) keys.length = 0;
-  const lines = [
-    "import { createRequire } from 'node:module';",
-    `const value = ${text};`,
-    'export { value as default };',
-  ];
   keys.forEach((key, at) => {
     if (key === 'default') return;
     const name = JSON.stringify(key);
