@@ -203,6 +203,11 @@ class SqliteStore:
         row = self._connections.fetch_one(sql.USAGE, (agent_id, *moment))
         return 0 if row is None else int(row[0])
 
+    def last_change(self) -> str | None:
+        """The id of the last change that was committed, for any agent; None when none was."""
+        row = self._connections.fetch_one(sql.META, ())
+        return None if row is None else row[1]
+
     def begin(self, agent_id: str) -> SqliteTransaction:
         """Begin to write: from here to the end no other writer can, in any process."""
         return SqliteTransaction(self._connections, agent_id)

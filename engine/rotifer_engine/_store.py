@@ -49,6 +49,10 @@ class Store(Protocol):
         """Bytes of the keys and values of all live entries."""
         ...  # pragma: no cover
 
+    def last_change(self) -> str | None:
+        """The id of the last change that was committed, for any agent; None when none was."""
+        ...  # pragma: no cover
+
     def begin(self, agent_id: str) -> Transaction:
         """Begin to write: from here to the end no other writer can, in any process."""
         ...  # pragma: no cover

@@ -1,0 +1,124 @@
+"""Files of lines under many writers."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import pytest
+
+from rotifer_engine import FileSystem
+from rotifer_engine._lines import LineFile
+
+
+class Counting(FileSystem):
+    """Counts the writes, and can write less than asked."""
+
+    writes = 0
+
+    def append(self, fd, data):
+        """Write once."""
+        self.writes += 1
+        super().append(fd, data)
+
+    def sync(self, fd):
+        """Do not wait."""
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Where the file will be."""
+    return os.path.join(tmp_path, "state", "x.jsonl")
+
+
+@pytest.fixture
+def lines(path):
+    """A file of lines."""
+    lines = LineFile(path, Counting(), durable=True, lock_timeout_ms=5_000)
+    yield lines
+    lines.close()
+
+
+def read(path):
+    """What is in the file."""
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def test_many_lines_are_one_write(lines, path):
+    """A batch goes into the file at once, each line with its end; the new size comes back."""
+    size = lines.append(lambda _fd, _size: ["a", "bb"])
+
+    assert (b"a\nbb\n", 5, 1) == (read(path), size, lines._files.writes)
+
+
+def test_nothing_to_write_writes_nothing(lines, path):
+    """Not even a line end after a torn line."""
+    lines.append(lambda _fd, _size: ["a"])
+    with open(path, "ab") as file:
+        file.write(b"torn")
+    assert 6 == lines.append(lambda _fd, size: [] if size == 6 else ["wrong"])
+    lines.append(lambda _fd, _size: ["b"])
+
+    assert b"a\ntorn\nb\n" == read(path)
+
+
+def test_a_huge_batch_is_written_in_parts(lines, path):
+    """However many lines, memory stays bounded and none is lost."""
+    size = lines.append(lambda _fd, _size: ("x" * 999 for _ in range(3_000)))
+
+    assert (3_000_000, b"x" * 999 + b"\n") == (size, read(path)[-1_000:])
+    assert 1 < lines._files.writes < 10
+
+
+def test_threads_do_not_interleave(lines, path):
+    """Every line of every thread is whole."""
+
+    def work(letter):
+        for _ in range(50):
+            lines.append(lambda _fd, _size: [letter * 500] * 3)
+
+    threads = [threading.Thread(target=work, args=(letter,)) for letter in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    written = read(path).splitlines()
+
+    assert sorted(letter.encode() * 500 for letter in "abcd" for _ in range(150)) == sorted(written)
+
+
+def test_a_deleted_file_is_made_anew(lines, path):
+    """The open descriptor is not written to when no name leads to it."""
+    lines.append(lambda _fd, _size: ["a"])
+    os.unlink(path)
+    lines.append(lambda _fd, _size: ["b"])
+
+    assert b"b\n" == read(path)
+
+
+def test_an_error_while_lines_are_made_lets_go_of_the_lock(lines, path):
+    """The next append, here or elsewhere, is not blocked."""
+    with pytest.raises(ZeroDivisionError):
+        lines.append(lambda _fd, _size: [1 / 0])
+    other = LineFile(path, FileSystem(), durable=False, lock_timeout_ms=0)
+    other.append(lambda _fd, _size: ["a"])
+    other.close()
+
+    assert b"a\n" == read(path)
+
+
+def test_a_forked_child_has_a_lock_of_its_own(lines, path):
+    """The child lets go of the inherited descriptor, whose lock would be the parent's."""
+    lines.append(lambda _fd, _size: ["parent"])
+    child = os.fork()
+    if child == 0:
+        try:
+            lines.append(lambda _fd, _size: ["child"])
+            lines.close()
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    lines.append(lambda _fd, _size: ["parent"])
+
+    assert b"parent\nchild\nparent\n" == read(path)
