@@ -237,7 +237,7 @@ class Agent:
     def _gene(self, name: str, note: OnNote) -> Gene:
         gene = self._genes.get(name)
         if gene is None:
-            gene = self.project.gene(name)
+            gene = self.project.gene(name, code="E0051")
             for line in gene.notes:
                 note(line)
             if gene.compiled:

@@ -53,7 +53,7 @@ class Door:
             live: whether the call was made in the run that is going on; a handle kept from an
                 earlier run is denied (memory §4).
         """
-        op = request.pop("op")
+        op = str(request.pop("op"))
         try:
             if not live:
                 key = request.get("key")
@@ -66,7 +66,7 @@ class Door:
             result = perform(
                 self._memory,
                 self._caller,
-                op,  # type: ignore[arg-type]  # one of MEMORY_OPS
+                op,
                 request,
                 value if op == "write" else ABSENT,
             )

@@ -9,6 +9,7 @@ import os
 
 from rotifer_bridge._launch import Launched, launch
 from rotifer_bridge._node import Node, find_node
+from rotifer_bridge._root import find_root
 from rotifer_bridge.errors import RotiferError
 from rotifer_shim import SHIM_DIR
 
@@ -26,13 +27,8 @@ def launch_early() -> Launched | None:
 
     Whatever is wrong is said later, by the code that would have started it.
     """
-    root = os.getcwd()
-    while not os.path.isfile(os.path.join(root, "rotifer.json")):
-        parent = os.path.dirname(root)
-        if parent == root:
-            return None
-        root = parent
     try:
-        return launch_in(root, find_node(root))
+        root = find_root()
+        return None if root is None else launch_in(root, find_node(root))
     except (RotiferError, OSError):
         return None

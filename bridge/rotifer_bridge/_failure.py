@@ -6,7 +6,6 @@ import os
 import re
 from signal import Signals
 from typing import Any
-from urllib.parse import unquote
 
 from rotifer_bridge.errors import GeneFailed, WorkerDied
 
@@ -40,6 +39,14 @@ def failed(gene: str, folder: str, kind: str, error: Any, *, limit: int) -> Gene
         if told.get("code") and name == "MemoryError":
             message = f"gene '{gene}' threw MemoryError {told['code']}: {text}"
     elif kind == "load":
+        fault = told.get("fault")
+        if isinstance(fault, dict):
+            return GeneFailed(
+                f"gene '{gene}' could not be loaded: {fault.get('message')}",
+                code="E0052",
+                where=_told(fault.get("where")),
+                help=_told(fault.get("help")),
+            )
         message = f"gene '{gene}' could not be loaded: {thrown}"
     elif kind == "no-express":
         seen = f" (its exports are: {text})" if text else " (it exports nothing)"
@@ -101,6 +108,10 @@ def death(gene: str, status: int | None, last_words: str, *, limit: int) -> Work
     )
 
 
+def _told(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
 def _thrown(name: str, text: str, stack: str) -> str:
     """What was thrown, so that a thrown string, null or undefined is told from an Error."""
     if name in {"null", "undefined", "unknown"}:
@@ -125,7 +136,9 @@ def _where(stack: str, folder: str) -> str | None:
     prefix = folder.rstrip("/") + "/"
     for frame in _FRAME.finditer(stack):
         path = frame["path"]
-        if "file://" in frame[0] or "%" in path:
+        if "%" in path:
+            from urllib.parse import unquote
+
             path = unquote(path)
         if path.startswith(prefix):
             column = f":{frame['column']}" if frame["column"] else ""

@@ -7,7 +7,6 @@ what it imports stay small.
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from rotifer_bridge._spawn import spawn, stream_pair, tether
 
@@ -17,15 +16,23 @@ _HEAP_MIB = 1_024  # [ours]; a gene that needs more says so by running out of it
 _KEPT = ("TZ", "LANG", "LC_ALL")
 
 
-class Launched(NamedTuple):
-    """A process that is starting, and our ends of what connects us to it."""
+class Launched:
+    """A process that is starting, and our ends of what connects us to it.
 
-    node: str
-    pid: int
-    channel: int
-    """The descriptor of our end of the channel (fd 3 on the other side)."""
-    stdout: int
-    stderr: int
+    Args:
+        pid: its process id.
+        channel: the descriptor of our end of the channel (fd 3 on the other side).
+        stdout: the descriptor that its standard output is read from.
+        stderr: the same for standard error.
+    """
+
+    __slots__ = ("channel", "pid", "stderr", "stdout")
+
+    def __init__(self, pid: int, channel: int, stdout: int, stderr: int) -> None:
+        self.pid = pid
+        self.channel = channel
+        self.stdout = stdout
+        self.stderr = stderr
 
 
 def launch(node: str, shim: str, readable: list[str]) -> Launched:
@@ -57,7 +64,7 @@ def launch(node: str, shim: str, readable: list[str]) -> Launched:
         raise
     for fd in (theirs, their_out, their_err, null):
         os.close(fd)
-    return Launched(node, pid, ours, out, err)
+    return Launched(pid, ours, out, err)
 
 
 def _command(node: str, shim: str, readable: list[str]) -> list[str]:

@@ -26,10 +26,12 @@ def extension(*, private: bool = True) -> tuple[Any, Any]:
     """
     global _extension  # noqa: PLW0603 - one library a process
     if _extension is None:
-        module = sys.modules.get("pynng._nng") or (_load_private() if private else None)
+        module: Any = sys.modules.get("pynng._nng") or (_load_private() if private else None)
         if module is None:
-            import pynng._nng as module
-        if "pynng" not in sys.modules:
+            import pynng
+
+            module = pynng._nng  # noqa: SLF001 - its `lib` and `ffi` are what pynng hands on
+        if private:
             _single_threads(module.lib)
         _extension = (module.ffi, module.lib)
     return _extension

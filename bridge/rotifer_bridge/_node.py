@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import NamedTuple
 
 from rotifer_bridge.errors import NodeError
 
@@ -14,11 +13,14 @@ MINIMUM = (22, 15)
 """The first Node with synchronous module hooks (``module.registerHooks``)."""
 
 
-class Node(NamedTuple):
+class Node:
     """A Node to run: the executable's path, and where it was found."""
 
-    path: str
-    source: str
+    __slots__ = ("path", "source")
+
+    def __init__(self, path: str, source: str) -> None:
+        self.path = path
+        self.source = source
 
 
 def candidates(root: str | None) -> list[tuple[str, str | None]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rotifer_bridge._files import make_private_dir, refuse_link
 from rotifer_bridge._gene import Gene, gene_names, load_gene
 from rotifer_bridge._json import NotJSON, parse_json
+from rotifer_bridge._root import CONFIG_FILE, find_root
 from rotifer_bridge.errors import ProjectError, RotiferError
 
 if TYPE_CHECKING:
@@ -21,19 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CONFIG_FILE", "Project", "find_root"]
 
-CONFIG_FILE = "rotifer.json"
 CONFIG_LIMIT = 1024 * 1024
-
-
-def find_root(start: str | os.PathLike[str] | None = None) -> str | None:
-    """The nearest folder with a rotifer.json, from ``start`` (default: the working one) upwards."""
-    folder = os.path.abspath(os.fspath(start) if start is not None else os.getcwd())
-    while not os.path.isfile(os.path.join(folder, CONFIG_FILE)):
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return None
-        folder = parent
-    return folder
 
 
 class Project:

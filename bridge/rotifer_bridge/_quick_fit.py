@@ -7,6 +7,7 @@ given without it. A no is never given here; everything uncertain goes to the lib
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 __all__ = ["is_plain", "surely_fits"]
@@ -17,7 +18,13 @@ _SILENT = frozenset({
     "title", "writeOnly",
 })  # fmt: skip
 _JUDGED = frozenset({"enum", "items", "properties", "required", "type"})
-_PLAIN = _SILENT | _JUDGED
+# Lower and upper bounds: of numbers, of the characters of a text, of the items of a list.
+_BOUNDS: tuple[tuple[str, str, tuple[type, ...]], ...] = (
+    ("minimum", "maximum", (int, float)),
+    ("minLength", "maxLength", (str,)),
+    ("minItems", "maxItems", (list,)),
+)
+_PLAIN = _SILENT | _JUDGED | {word for low, high, _ in _BOUNDS for word in (low, high)}
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "array": (list,),
@@ -56,6 +63,8 @@ def surely_fits(schema: Any, value: Any) -> bool:
     options = schema.get("enum")
     if options is not None and not (isinstance(value, str) and _among(value, options)):
         return False
+    if not all(_is_within(schema, value, *bounds) for bounds in _BOUNDS):
+        return False
     if isinstance(value, dict):
         required = schema.get("required", ())
         if not isinstance(required, (list, tuple)) or not all(key in value for key in required):
@@ -77,6 +86,22 @@ def _is_of(kind: object, value: object) -> bool:
         return False
     # A bool is an int to Python, never to JSON.
     return isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
+
+
+def _is_within(
+    schema: dict[str, Any], value: Any, low: str, high: str, kinds: tuple[type, ...]
+) -> bool:
+    if not (low in schema or high in schema):
+        return True
+    least, most = schema.get(low, -math.inf), schema.get(high, math.inf)
+    if not (isinstance(least, (int, float)) and isinstance(most, (int, float))):
+        return False
+    if not isinstance(value, kinds) or isinstance(value, bool):
+        return True
+    if isinstance(value, str) and not value.isascii():
+        return False  # what a character is, and whether it is well-formed, the library knows
+    size: Any = len(value) if isinstance(value, (str, list)) else value
+    return bool(least <= size <= most)
 
 
 def _among(value: str, options: object) -> bool:

@@ -18,6 +18,7 @@ from rotifer_bridge._wrap import (
     write_gene_file,
 )
 from rotifer_bridge.errors import ProjectError, UsageError
+from rotifer_shim import PROJECT_FILES
 
 __all__ = ["FIRST_GENE", "init_project"]
 
@@ -133,6 +134,12 @@ def _fill(folder: str, name: str, domain: str) -> None:
     }
     write_atomic(os.path.join(folder, CONFIG_FILE), dump_pretty(config), READABLE)
     write_atomic(os.path.join(folder, ".gitignore"), _IGNORED.encode(), READABLE)
+    # Editors and tsc learn from these what `@rotifer/playground/memory` is.
+    for place, source in PROJECT_FILES.items():
+        target = os.path.join(folder, place)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(source, "rb") as file:
+            write_atomic(target, file.read(), READABLE)
 
 
 def _write_first_gene(project: Project, domain: str, fidelity: str) -> None:

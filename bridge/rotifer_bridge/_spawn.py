@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from fcntl import F_DUPFD_CLOEXEC, fcntl
-from typing import TYPE_CHECKING
 
 from rotifer_bridge.errors import NodeError
 
+TYPE_CHECKING = False  # `typing` takes 5 ms, and Node is not started yet (design §5a)
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["spawn", "stream_pair", "tether"]
+__all__ = ["spawn", "spawn_here", "stream_pair", "tether"]
 
 _SETPRIV = ("/usr/bin/setpriv", "/bin/setpriv")
 _FLOOR = 10  # sources are moved above the targets 0..3, so that no dup2 overwrites one still needed
@@ -57,12 +56,16 @@ def spawn(argv: Sequence[str], env: Mapping[str, str], descriptors: Mapping[int,
         NodeError: the program cannot be started (the message has the system's reason).
     """
     # The parent-death signal follows the spawning thread, so that thread must live as long as we.
-    if threading.current_thread() is threading.main_thread():
-        return _spawn(argv, env, descriptors)
-    return _Spawner.shared().spawn(argv, env, descriptors)
+    threading = sys.modules.get("threading")  # not imported: there is no other thread
+    if threading is None or threading.current_thread() is threading.main_thread():
+        return spawn_here(argv, env, descriptors)
+    from rotifer_bridge._spawner import spawner
+
+    return spawner().spawn(argv, env, descriptors)
 
 
-def _spawn(argv: Sequence[str], env: Mapping[str, str], descriptors: Mapping[int, int]) -> int:
+def spawn_here(argv: Sequence[str], env: Mapping[str, str], descriptors: Mapping[int, int]) -> int:
+    """`spawn`, from the calling thread."""
     moved: dict[int, int] = {}
     try:
         for target, source in descriptors.items():
@@ -71,7 +74,7 @@ def _spawn(argv: Sequence[str], env: Mapping[str, str], descriptors: Mapping[int
             (os.POSIX_SPAWN_DUP2, source, target) for target, source in moved.items()
         ]
         actions += [(os.POSIX_SPAWN_CLOSE, fd) for fd in _inheritable() if fd not in descriptors]
-        return os.posix_spawn(argv[0], argv, env, file_actions=actions, setsid=True)
+        return os.posix_spawn(argv[0], list(argv), env, file_actions=actions, setsid=True)
     except OSError as error:
         raise NodeError(
             f"cannot start {argv[0]}: {error.strerror}",
@@ -93,42 +96,3 @@ def _inheritable() -> list[int]:
         except OSError:
             continue  # the listing's own descriptor, closed by now
     return found
-
-
-class _Spawner:
-    """A thread that lives as long as the process and spawns on behalf of threads that may not."""
-
-    _shared: _Spawner | None = None
-    _lock = threading.Lock()
-
-    @classmethod
-    def shared(cls) -> _Spawner:
-        with cls._lock:
-            if cls._shared is None:
-                cls._shared = cls()
-            return cls._shared
-
-    def __init__(self) -> None:
-        from queue import SimpleQueue
-
-        self._work: SimpleQueue[tuple[object, ...]] = SimpleQueue()
-        self._queue = SimpleQueue
-        threading.Thread(target=self._run, name="rotifer-spawner", daemon=True).start()
-
-    def spawn(
-        self, argv: Sequence[str], env: Mapping[str, str], descriptors: Mapping[int, int]
-    ) -> int:
-        answer = self._queue[int | BaseException]()
-        self._work.put((argv, env, descriptors, answer))
-        pid = answer.get()
-        if isinstance(pid, BaseException):
-            raise pid
-        return pid
-
-    def _run(self) -> None:
-        while True:
-            argv, env, descriptors, answer = self._work.get()
-            try:
-                answer.put(_spawn(argv, env, descriptors))  # type: ignore[attr-defined, arg-type]
-            except BaseException as error:  # noqa: BLE001 - it belongs to the thread that asked
-                answer.put(error)  # type: ignore[attr-defined]

@@ -19,7 +19,7 @@ The memory's own errors are ``rotifer_engine.AgentMemoryError``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # `typing` takes 5 ms, and Node is not started yet (design §5a)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +68,9 @@ class RotiferError(Exception):
     def render(self) -> str:
         """The text for stderr: ``error[E0050]: message``, `` --> file``, ``help: ...``."""
         head = f"error[{self.code}]" if self.code else "error"
-        lines = [f"{head}: {self.message}"]
+        # A message may hold text of a gene: its further lines are set off, so that none of them
+        # can pass for a line of ours.
+        lines = [f"{head}: {self.message}".replace("\n", "\n    ")]
         if self.where:
             lines.append(f" --> {self.where}")
         if self.help:

@@ -29,7 +29,7 @@ const byteLengthOf = unbound(
   ).get,
 );
 const Bytes = Uint8Array;
-const exit = process.reallyExit ?? process.exit;
+const exit = /** @type {any} */ (process).reallyExit ?? process.exit;
 
 const FD = 3;
 const HEADER = 12;
@@ -66,7 +66,7 @@ function writeAll(parts) {
       count =
         parts.length === 1
           ? writeSync(FD, parts[0])
-          : writevSync(FD, first === 0 ? parts : parts.slice(first), null);
+          : writevSync(FD, first === 0 ? parts : parts.slice(first));
     } catch (error) {
       if (/** @type {any} */ (error)?.code === 'EINTR') continue;
       exit.call(process, EXIT_DISCONNECTED);

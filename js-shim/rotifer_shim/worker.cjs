@@ -16,7 +16,6 @@ const { install } = require('./hooks.cjs');
 
 const { inspect, types } = require('node:util');
 const { from } = Buffer;
-const { isArray } = Array;
 const exit = process.exit.bind(process);
 
 // Node buffers what a full pipe does not take, and this thread then blocks on the supervisor: what
@@ -55,13 +54,15 @@ function clip(text, limit) {
 function describe(thrown) {
   try {
     if (types.isNativeError(thrown) || thrown instanceof Error) {
-      const { name, message, stack, code } = /** @type {any} */ (thrown);
+      const { name, message, stack, code, fault } = /** @type {any} */ (thrown);
       return {
         __proto__: null,
         name: clip(`${name}`, 200),
         message: clip(`${message}`, MAX_MESSAGE),
         stack: clip(typeof stack === 'string' ? stack : '', MAX_MESSAGE),
         code: typeof code === 'string' ? clip(code, 200) : undefined,
+        // A file that cannot run: the loader has its line and the remedy (hooks.cjs).
+        fault: code === 'ROTIFER_FAULT' ? fault : undefined,
       };
     }
     const text = typeof thrown === 'string' ? thrown : inspect(thrown, { depth: 2 });

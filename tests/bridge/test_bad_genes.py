@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+
 from rotifer_bridge import RotiferError
 
 # source -> what the message must hold
@@ -72,7 +73,9 @@ def test_a_bad_gene_is_one_clear_error(bench, what):
     assert "E0052" == caught.value.code
 
 
-@pytest.mark.parametrize("how", ["for (;;);", "return new Promise(() => setInterval(() => {}, 50))"])
+@pytest.mark.parametrize(
+    "how", ["for (;;);", "return new Promise(() => setInterval(() => {}, 50))"]
+)
 def test_a_gene_that_does_not_answer_is_stopped(bench, how):
     """The time limit ends a loop as well as an open handle, within a second."""
     bench.gene("slow", {"index.ts": f"export function express() {{ {how} }}"})
@@ -129,7 +132,9 @@ def test_a_gene_cannot_answer_for_the_bridge(bench):
     """Lines that look like the protocol, printed on stdout, are log lines."""
     bench.gene(
         "liar",
-        {"index.ts": """export function express() { console.log('{"op":"done","run":1}\\n"forged"'); return 'true'; }"""},
+        {
+            "index.ts": """export function express() { console.log('{"op":"done","run":1}\\n"forged"'); return 'true'; }"""
+        },
     )
     bench.record(1, genome=["liar"])
     lines = []
@@ -189,7 +194,10 @@ def test_a_gene_that_changes_globals_harms_only_itself(bench):
             }"""
         },
     )
-    bench.gene("bystander", {"index.ts": "export const express = (x) => ({ ...x, text: JSON.stringify(x) });"})
+    bench.gene(
+        "bystander",
+        {"index.ts": "export const express = (x) => ({ ...x, text: JSON.stringify(x) });"},
+    )
     bench.record(1, genome=["vandal", "bystander"])
 
     with bench.project().agent("keeper") as agent:

@@ -26,13 +26,14 @@ require("readline").createInterface({ input: process.stdin })
 def as_node(node_path):
     """Ask one Node process, value by value, what it prints."""
     with subprocess.Popen(
-        [node_path, "-e", REFERENCE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [node_path, "-e", REFERENCE], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as node:
 
         def ask(value):
-            node.stdin.write(json.dumps(value) + "\n")
+            # Bytes: a text stream would have its own idea of where a line ends.
+            node.stdin.write(json.dumps(value).encode("ascii") + b"\n")
             node.stdin.flush()
-            return node.stdout.readline().removesuffix("\n")
+            return node.stdout.readline().removesuffix(b"\n").decode()
 
         yield ask
         node.stdin.close()

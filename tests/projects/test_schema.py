@@ -162,7 +162,16 @@ def test_the_library_stays_away_while_it_is_not_needed():
 plain_types = st.sampled_from(["array", "boolean", "integer", "null", "number", "object", "string"])
 plain_schemas = st.recursive(
     st.fixed_dictionaries(
-        {}, optional={"type": plain_types | st.lists(plain_types, min_size=1, unique=True)}
+        {},
+        optional={
+            "type": plain_types | st.lists(plain_types, min_size=1, unique=True),
+            "minimum": st.integers(-1, 1) | st.floats(-1, 1),
+            "maximum": st.integers(-1, 1) | st.floats(-1, 1),
+            "minLength": st.integers(0, 1),
+            "maxLength": st.integers(0, 1),
+            "minItems": st.integers(0, 1),
+            "maxItems": st.integers(0, 1),
+        },
     )
     | st.fixed_dictionaries(
         {"enum": st.lists(st.text(max_size=1) | st.integers(0, 2), min_size=1, unique=True)}
