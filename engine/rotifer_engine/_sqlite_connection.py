@@ -180,7 +180,6 @@ class Connections:
         self._files = files
         self._factory = factory
         self._local = threading.local()
-        self._schema_checked = False
         self._closed = False
 
     def failure(self, error: sqlite3.Error) -> StorageError:
@@ -342,9 +341,7 @@ class Connections:
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-        if not self._schema_checked:
-            self._check_schema(connection)
-            self._schema_checked = True
+        self._check_schema(connection)
 
     def _check_schema(self, connection: sqlite3.Connection) -> None:
         there = "SELECT 1 FROM sqlite_schema WHERE name = 'agent_memory_meta'"
