@@ -35,7 +35,7 @@ def test_the_run_path_imports_nothing_heavy():
         "print(sorted(heavy & (set(sys.modules) - before)))"
     )
     done = subprocess.run(
-        [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
 
     assert "[]" == done.stdout.strip()
