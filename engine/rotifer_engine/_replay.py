@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from rotifer_engine._absent import ABSENT, Absent
 from rotifer_engine._audit import ACTIONS, read_line
 
 __all__ = ["replay"]
 
 
-def replay(lines: Iterable[str | bytes], *, last_change: str | None = None) -> dict[str, set[str]]:
+def replay(
+    lines: Iterable[str | bytes], *, last_change: str | Absent | None = ABSENT
+) -> dict[str, set[str]]:
     """Replay a log, oldest file first if it was rotated.
 
     Lines that are torn, or not about memory, are passed over. A change counts once its fate is
@@ -18,8 +21,8 @@ def replay(lines: Iterable[str | bytes], *, last_change: str | None = None) -> d
 
     Args:
         lines: the lines, with or without their ends.
-        last_change: the id of the last change that the store committed, which settles the change
-            at the end of the log; None takes that change as made.
+        last_change: the id of the last change that the store committed, None when it committed
+            none: that settles the change at the end of the log. Absent takes it as made.
 
     Returns:
         The keys of each agent that has ever had one; the set may be empty.
@@ -55,5 +58,5 @@ def replay(lines: Iterable[str | bytes], *, last_change: str | None = None) -> d
         if effect is not None and isinstance(agent_id, str) and isinstance(key, str):
             pending.append((agent_id, key, effect))
             pending_id = change_id
-    settle(made=last_change is None or pending_id == last_change)
+    settle(made=isinstance(last_change, Absent) or pending_id == last_change)
     return keys

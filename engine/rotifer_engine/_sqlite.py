@@ -310,8 +310,7 @@ class SqliteTransaction:
 
     def commit(self, change_id: str) -> None:
         """Make it so, durably, and remember the change id."""
-        if self._number is not None:
-            self._link.run(sql.SAVE_AGENT, (self._number, self.used, self.order))
+        self._link.run(sql.SAVE_AGENT, (self._number, self.used, self.order))
         self._link.run(sql.SAVE_CHANGE, (change_id,))
         self._link.commit()
 

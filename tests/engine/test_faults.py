@@ -226,6 +226,31 @@ def test_a_commit_that_fails_is_told_in_the_log(make_world, a, statement):
     assert 1 == world.actions().count("memory.abandoned")
 
 
+def test_a_commit_that_fails_and_cannot_be_told_at_once(make_world, a):
+    """The error is that of the commit, and the next recorded action tells what became of it."""
+    broken = set()
+
+    class Connection(sqlite3.Connection):
+        def execute(self, text, *arguments):
+            if text in broken:
+                error = sqlite3.OperationalError("disk I/O error")
+                error.sqlite_errorname = "SQLITE_FULL" if text == "COMMIT" else "SQLITE_IOERR"
+                broken.add("BEGIN IMMEDIATE")
+                raise error
+            return super().execute(text, *arguments)
+
+    world = make_world(connection=Connection)
+    world.memory.write(a, "k", b"old", "CACHE")
+    broken.add("COMMIT")
+    with pytest.raises(StorageError, match="no space left"):
+        world.memory.delete(a, "k")
+    broken.clear()
+    assert ["memory.create", "memory.delete"] == world.actions()
+    world.memory.write(a, "k", b"new", "CACHE")
+
+    assert ["memory.abandoned", "memory.update"] == world.actions()[2:]
+
+
 def test_a_commit_that_failed_but_was_made(make_world, a):
     """The call fails, the change is there, and the log does not say otherwise."""
     broken = []

@@ -34,8 +34,6 @@ def test_the_run_path_imports_nothing_heavy():
         "         'subprocess', 'inspect', 'pathlib', 'uuid', 'tempfile', 'shutil'}\n"
         "print(sorted(heavy & (set(sys.modules) - before)))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert "[]" == done.stdout.strip()

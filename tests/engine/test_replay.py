@@ -55,6 +55,7 @@ def test_a_change_without_a_later_line_counts_unless_the_store_says_no():
     assert {"x": {"a", "b"}} == replay(lines)
     assert {"x": {"a", "b"}} == replay(lines, last_change="s-2")
     assert {"x": {"a"}} == replay(lines, last_change="s-1")
+    assert {} == replay(lines[:1], last_change=None)
 
 
 def test_an_abandoned_change_does_not_count():
@@ -80,7 +81,7 @@ def test_a_log_that_continues_another_settles_its_end():
 
 @pytest.mark.parametrize(
     "other",
-    ["", "{", '{"action":"memory.create"', "[1]", '"change_id"', '{"change_id":1,"action":"memory.create"}',
+    ["", "{", '{"change_id":"s-9","action":"memory.delete","ke', '{"action":"memory.create"', "[1]", '"change_id"', '{"change_id":1,"action":"memory.create"}',
      '{"change_id":"s-9","action":"wrap"}', b"\xff\xfe", "\ud800"],
 )  # fmt: skip
 def test_torn_and_foreign_lines_are_passed_over(other):
