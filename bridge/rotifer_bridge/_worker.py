@@ -17,6 +17,7 @@ from rotifer_bridge._failure import death, failed
 from rotifer_bridge._log import LogPipe
 from rotifer_bridge._nng import Responder
 from rotifer_bridge._node import MINIMUM, Node, too_old
+from rotifer_bridge._pairing import Pairing
 from rotifer_bridge.errors import GeneFailed, NodeError, RotiferError, RunError, RunTimedOut
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ MAX_OUTPUT = 64 * 1024 * 1024
 """The largest output of a gene, in bytes of JSON [ours]."""
 _MAX_MESSAGE = MAX_OUTPUT + 65_536
 _MAX_VALUE = 1_048_576  # memory §2; what is larger is not worth sending to the engine
+_GLANCE = 0.05  # seconds between two looks at whether the worker has to wait for its processor
 _SURVIVED = frozenset({"threw", "undefined", "not-json", "too-large"})
 
 _dumps = json.JSONEncoder(separators=(",", ":")).encode
@@ -77,6 +79,7 @@ class Worker:
             target=self._serve, name=f"rotifer-worker-{self.pid}", daemon=True
         )
         self._service.start()
+        self._pairing = Pairing(self.pid, self._service.native_id or 0)
 
     @property
     def alive(self) -> bool:
@@ -133,6 +136,7 @@ class Worker:
         deadline = time.monotonic() + time_limit
         self._runs += 1
         self._live = self._runs
+        self._pairing.enter()
         self._replies.put(b'{"run":%d}\n%s' % (self._runs, given))
         try:
             return self._answer(deadline, time_limit)
@@ -141,6 +145,8 @@ class Worker:
             if not survived:
                 self.close()
             raise
+        finally:
+            self._pairing.leave()
 
     def _log(self, line: str) -> None:
         self.on_log(self.name, line)
@@ -185,7 +191,11 @@ class Worker:
                     code="E0052",
                     help="make it faster, or allow more with --time-limit SECONDS",
                 )
-            ready = {fd for fd, _ in self._poll.poll(left * 1000 + 1)}
+            patience = min(left, _GLANCE) if self._pairing.held else left
+            ready = {fd for fd, _ in self._poll.poll(patience * 1000 + 1)}
+            if not ready:
+                self._pairing.check()
+                continue
             if self._out.fd in ready and not self._out.drain():
                 self._poll.unregister(self._out.fd)
             if self._err.fd in ready and not self._err.drain():
