@@ -7,7 +7,7 @@ of the request (design §1, memory §4).
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from rotifer_engine import ABSENT, AgentMemoryError, perform
 
@@ -44,31 +44,21 @@ class Door:
         self._caller = caller
         self._on_fault = on_fault
 
-    def answer(self, request: dict[str, object], value: bytes, *, live: bool) -> bytes:
+    def answer(self, op: str, request: object, value: bytes, *, live: bool) -> bytes:
         """Carry out one memory call and give the reply's bytes; never raises.
 
         Args:
-            request: the JSON line: ``op``, and the call's fields (wasm-genes §3).
+            op: one of `MEMORY_OPS`.
+            request: the call's fields (wasm-genes §3); a query's is its filter.
             value: the bytes behind it (a write's value).
             live: whether the call was made in the run that is going on; a handle kept from an
                 earlier run is denied (memory §4).
         """
-        op = str(request.pop("op"))
         try:
             if not live:
-                key = request.get("key")
-                self._memory.deny(
-                    self._caller,
-                    op,
-                    key if isinstance(key, str) else None,
-                    reason="this ctx.memory belongs to a run that has ended",
-                )
+                self._deny_stale(op, request)
             result = perform(
-                self._memory,
-                self._caller,
-                op,
-                request,
-                value if op == "write" else ABSENT,
+                self._memory, self._caller, op, request, value if op == "write" else ABSENT
             )
         except AgentMemoryError as error:
             return failure(error.code, error.message)
@@ -86,6 +76,15 @@ class Door:
                 b',"size":%d}\n' % len(result.value),
                 result.value,
             )
+        )
+
+    def _deny_stale(self, op: str, request: object) -> NoReturn:
+        key = request.get("key") if isinstance(request, dict) else None
+        self._memory.deny(
+            self._caller,
+            op,
+            key if isinstance(key, str) else None,
+            reason="this ctx.memory belongs to a run that has ended",
         )
 
 

@@ -167,6 +167,7 @@ INVALID = {
     "a null filter": ("queryMemory", [None]),
     "a filter that is text": ("queryMemory", ["CACHE"]),
     "an unknown filter field": ("queryMemory", [{"prefix": "a"}]),
+    "a filter field named like one of the bridge's": ("queryMemory", [{"op": "read", "run": 1}]),
     "a limit of 0": ("queryMemory", [{"limit": 0}]),
     "a limit of 1001": ("queryMemory", [{"limit": 1001}]),
     "a limit that is text": ("queryMemory", [{"limit": "5"}]),
