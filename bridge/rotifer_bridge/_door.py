@@ -16,16 +16,21 @@ if TYPE_CHECKING:
 
     from rotifer_engine import AgentMemory, Caller, Entry
 
-__all__ = ["MEMORY_OPS", "Door", "failure"]
+__all__ = ["MEMORY_OPS", "Door", "Reply", "failure"]
 
 MEMORY_OPS = frozenset({"read", "write", "query", "delete"})
+
+Reply = tuple[bytes, ...]
+"""The parts of a reply: the JSON line with its line feed, and the bytes behind it."""
+
+_NULL: Reply = (b'{"entry":null}\n',)
 
 _dumps = json.JSONEncoder(separators=(",", ":")).encode
 
 
-def failure(code: str, message: str) -> bytes:
+def failure(code: str, message: str) -> Reply:
     """The reply that becomes a ``MemoryError`` in the gene."""
-    return b'{"error":' + _dumps({"code": code, "message": message}).encode() + b"}\n"
+    return (b'{"error":' + _dumps({"code": code, "message": message}).encode() + b"}\n",)
 
 
 class Door:
@@ -44,8 +49,8 @@ class Door:
         self._caller = caller
         self._on_fault = on_fault
 
-    def answer(self, op: str, request: object, value: bytes, *, live: bool) -> bytes:
-        """Carry out one memory call and give the reply's bytes; never raises.
+    def answer(self, op: str, request: object, value: bytes, *, live: bool) -> Reply:
+        """Carry out one memory call and give the reply; never raises.
 
         Args:
             op: one of `MEMORY_OPS`.
@@ -66,17 +71,11 @@ class Door:
             self._on_fault(f"memory {op} failed inside: {type(error).__name__}: {error}")
             return failure("MEMORY_STORAGE_ERROR", f"internal error in the memory's {op} call")
         if result is None:
-            return b'{"entry":null}\n'
+            return _NULL
         if isinstance(result, list):
             return _entries(result)
-        return b"".join(
-            (
-                b'{"entry":',
-                result.meta_json().encode("ascii"),
-                b',"size":%d}\n' % len(result.value),
-                result.value,
-            )
-        )
+        value = result.value
+        return b'{"entry":%b,"size":%d}\n' % (result.meta_json().encode(), len(value)), value
 
     def _deny_stale(self, op: str, request: object) -> NoReturn:
         key = request.get("key") if isinstance(request, dict) else None
@@ -88,9 +87,9 @@ class Door:
         )
 
 
-def _entries(found: list[Entry]) -> bytes:
+def _entries(found: list[Entry]) -> Reply:
     """The reply of a query: metadata in the JSON line, the values behind it in the same order."""
     metas = ",".join([entry.meta_json() for entry in found])
     sizes = ",".join([str(len(entry.value)) for entry in found])
     head = f'{{"entries":[{metas}],"sizes":[{sizes}]}}\n'
-    return b"".join([head.encode("ascii"), *[entry.value for entry in found]])
+    return head.encode("ascii"), b"".join([entry.value for entry in found])

@@ -23,7 +23,7 @@ from rotifer_bridge.errors import GeneFailed, NodeError, RotiferError, RunError,
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rotifer_bridge._door import Door
+    from rotifer_bridge._door import Door, Reply
     from rotifer_bridge._launch import Launched
     from rotifer_bridge._transform import ReadyFile
 
@@ -67,7 +67,7 @@ class Worker:
         self._closed = False
         self._status: int | None = None
         self._events: deque[tuple[str, dict[str, Any], bytes]] = deque()
-        self._replies: SimpleQueue[bytes | None] = SimpleQueue()
+        self._replies: SimpleQueue[Reply | None] = SimpleQueue()
         self.pid = process.pid
         self._pidfd = os.pidfd_open(self.pid)
         self._bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
@@ -117,7 +117,7 @@ class Worker:
                 "limits": {"value": _MAX_VALUE, "output": MAX_OUTPUT},
             }
         )
-        self._replies.put(b"".join([head.encode("ascii"), b"\n", *[file.source for file in files]]))
+        self._replies.put((head.encode("ascii"), b"\n", *[file.source for file in files]))
 
     def run(self, given: bytes, *, time_limit: float) -> bytes:
         """Run the gene once.
@@ -139,7 +139,7 @@ class Worker:
         self._runs += 1
         self._live = self._runs
         self._pairing.enter()
-        self._replies.put(b'{"run":%d}\n%s' % (self._runs, given))
+        self._replies.put((b'{"run":%d}\n' % self._runs, given))
         try:
             return self._answer(deadline, time_limit)
         except BaseException as error:
@@ -234,12 +234,12 @@ class Worker:
                 if request is None:
                     return
                 reply = self._reply(*request)
-                if reply is None or not self._socket.send(reply):
+                if reply is None or not self._socket.send(*reply):
                     return
         except Exception as error:  # noqa: BLE001 - told to the thread that waits in run()
             self._tell("broken", {"reason": f"{type(error).__name__}: {error}"}, b"")
 
-    def _reply(self, head: bytes, tail: bytes) -> bytes | None:
+    def _reply(self, head: bytes, tail: bytes) -> Reply | None:
         try:
             text = head.decode()
             message, end = _decode(text)
@@ -257,7 +257,7 @@ class Worker:
         self._tell(op, message, tail)
         return self._replies.get()
 
-    def _memory_call(self, op: str, message: dict[str, Any], value: bytes) -> bytes:
+    def _memory_call(self, op: str, message: dict[str, Any], value: bytes) -> Reply:
         if self._door is None:
             return failure("MEMORY_ACCESS_DENIED", "no gene has been loaded yet")
         live = message.pop("run", None) == self._live != 0

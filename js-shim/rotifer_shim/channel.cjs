@@ -13,7 +13,7 @@ const { call, bind } = Function.prototype;
 const unbound = /** @type {any} */ (bind.bind(call));
 
 const { parse, stringify } = JSON;
-const { floor } = Math;
+const { floor, min } = Math;
 const { allocUnsafeSlow, from } = Buffer;
 const latin1Slice = unbound(/** @type {any} */ (Buffer.prototype).latin1Slice);
 const utf8Slice = unbound(/** @type {any} */ (Buffer.prototype).utf8Slice);
@@ -96,9 +96,10 @@ function connect() {
 }
 
 /**
- * A reply: its JSON line, and where the bytes behind it are. They stand in a shared buffer until the
- * next `ask`: take copies.
- * @typedef {{ head: any, bytes: Buffer, start: number, end: number }} Reply
+ * A reply: its JSON line, and how far the bytes behind it have been read. They stand at `start` to
+ * `got` in a buffer that the next `ask` uses again, the rest up to `end` is in the pipe still: `take`
+ * all of it before the next `ask`.
+ * @typedef {{ head: any, bytes: Buffer, start: number, got: number, end: number }} Reply
  */
 
 /**
@@ -129,25 +130,36 @@ function ask(head, tail) {
   // Strictly one reply to each request: anything else is a broken wire.
   if (readUInt32BE(room, 8) !== (0x80000000 | requestId) >>> 0) exit.call(process, EXIT_DISCONNECTED);
   let bytes = room;
-  if (end > ROOM) {
-    bytes = allocUnsafeSlow(end);
-    copyInto(bytes, subarray(room, 0, got));
+  let newline = indexOf(subarray(room, 0, got), NEWLINE, HEADER);
+  if (newline === -1) {
+    // Not all of the line is here yet, or it is a long one: read the whole reply.
+    if (end > ROOM) {
+      bytes = allocUnsafeSlow(end);
+      copyInto(bytes, subarray(room, 0, got));
+    }
+    while (got < end) got += readSome(bytes, got, end - got);
+    newline = indexOf(bytes, NEWLINE, HEADER);
   }
-  while (got < end) got += readSome(bytes, got, end - got);
-  const newline = indexOf(bytes, NEWLINE, HEADER);
   // The supervisor's JSON is ASCII: latin1 is its fastest decoder.
-  return { head: parse(latin1Slice(bytes, HEADER, newline)), bytes, start: newline + 1, end };
+  const line = parse(latin1Slice(bytes, HEADER, newline));
+  return { head: line, bytes, start: newline + 1, got, end };
 }
 
 /**
- * A plain `Uint8Array` of its own with the bytes of a reply.
- * @param {Reply} reply @param {number} start @param {number} size
+ * The next bytes of a reply, as a plain `Uint8Array` of its own. A large value is read from the pipe
+ * right into it.
+ * @param {Reply} reply @param {number} [size] all that is left, if not given
  * @returns {Uint8Array}
  */
-function copyOut(reply, start, size) {
+function take(reply, size = reply.end - reply.start) {
   const own = new Bytes(size);
-  copyInto(own, subarray(reply.bytes, start, start + size));
+  const here = min(size, reply.got - reply.start);
+  copyInto(own, subarray(reply.bytes, reply.start, reply.start + here));
+  let filled = here;
+  while (filled < size) filled += readSome(own, filled, size - filled);
+  reply.start += here;
+  reply.end -= size - here;
   return own;
 }
 
-module.exports = { ask, connect, copyOut, byteLengthOf, parse, stringify, unbound, utf8Slice };
+module.exports = { ask, connect, take, byteLengthOf, parse, stringify, unbound, utf8Slice };

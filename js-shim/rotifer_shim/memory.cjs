@@ -7,7 +7,7 @@
  */
 
 const { isUint8Array, isSharedArrayBuffer } = require('node:util').types;
-const { ask, byteLengthOf, copyOut, stringify } = require('./channel.cjs');
+const { ask, byteLengthOf, stringify, take } = require('./channel.cjs');
 
 const { freeze, keys: namesOf, defineProperty } = Object;
 const { isFinite: isFiniteNumber } = Number;
@@ -121,7 +121,7 @@ function entryOf(meta, value) {
 /** @param {import('./channel.cjs').Reply} reply */
 function oneEntry(reply) {
   const { entry, size } = reply.head;
-  return entry === null ? null : entryOf(entry, copyOut(reply, reply.start, size));
+  return entry === null ? null : entryOf(entry, take(reply, size));
 }
 
 /**
@@ -191,10 +191,8 @@ function memoryOf(run, limits) {
       if (fields === null) throw invalid('filter cannot be null; leave it out for no filter');
       const reply = send({ __proto__: null, op: 'query', run, filter: fields });
       const { entries, sizes } = reply.head;
-      let start = reply.start;
       for (let index = 0; index < entries.length; index += 1) {
-        entries[index] = entryOf(entries[index], copyOut(reply, start, sizes[index]));
-        start += sizes[index];
+        entries[index] = entryOf(entries[index], take(reply, sizes[index]));
       }
       return entries;
     },

@@ -10,7 +10,7 @@
  *   read, write, query, delete        the memory calls (memory.cjs)
  */
 
-const { ask, connect, parse, stringify, utf8Slice } = require('./channel.cjs');
+const { ask, connect, parse, stringify, take, utf8Slice } = require('./channel.cjs');
 const { MemoryError, memoryOf } = require('./memory.cjs');
 const { install } = require('./hooks.cjs');
 
@@ -117,7 +117,7 @@ function serialize(output) {
  */
 async function run(express, reply, limits) {
   const number = reply.head.run;
-  const input = parse(utf8Slice(reply.bytes, reply.start, reply.end));
+  const input = parse(utf8Slice(take(reply)));
   const ctx = { memory: memoryOf(number, limits) };
   current = number;
   idle = false;
@@ -156,10 +156,8 @@ async function main() {
   const hello = ask(stringify({ __proto__: null, op: 'hello', node: process.version }));
   const { files, entry, exports: names, limits } = hello.head;
   const served = new Map();
-  let start = hello.start;
   for (const [url, format, size] of files) {
-    served.set(url, { format, source: utf8Slice(hello.bytes, start, start + size) });
-    start += size;
+    served.set(url, { format, source: utf8Slice(take(hello, size)) });
   }
   install({ files: served, memoryModule: { MemoryError } });
 
