@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Callable
 from time import perf_counter
@@ -116,6 +117,7 @@ class Agent:
         self._workers: dict[str, Worker] = {}
         self._memory: AgentMemory | None = None
         self._lock = threading.Lock()
+        self._owner = os.getpid()
         self._closed = False
 
     def __enter__(self) -> Self:
@@ -171,6 +173,11 @@ class Agent:
             RunError: a gene gave no answer; the steps so far are its ``steps``.
             UsageError: the input is not JSON, or does not fit with ``strict``.
         """
+        if self._owner != os.getpid():
+            raise AgentError(
+                f"agent '{self.name}' belongs to the process this one was forked from",
+                help="start processes with multiprocessing's 'spawn' or 'forkserver'",
+            )
         note = on_note or _ignore
         with self._lock:
             if self._closed:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 
-from rotifer_bridge._spawn import spawn, stream_pair, tether
+from rotifer_bridge._spawn import cannot_start, spawn, stream_pair, tether
 
-__all__ = ["Launched", "launch"]
+__all__ = ["Launched", "discard", "launch"]
 
 _HEAP_MIB = 1_024  # [ours]; a gene that needs more says so by running out of it
 _KEPT = ("TZ", "LANG", "LC_ALL")
@@ -21,7 +21,8 @@ class Launched:
 
     Args:
         pid: its process id.
-        channel: the descriptor of our end of the channel (fd 3 on the other side).
+        channel: the descriptor of our end of the channel (fd 3 on the other side); -1 once
+            somebody else owns it.
         stdout: the descriptor that its standard output is read from.
         stderr: the same for standard error.
     """
@@ -58,13 +59,33 @@ def launch(node: str, shim: str, readable: list[str]) -> Launched:
         opened.append(null)
         command = tether(_command(node, shim, readable))
         pid = spawn(command, _environment(), {0: null, 1: their_out, 2: their_err, 3: theirs})
-    except BaseException:
+    except BaseException as error:
         for fd in opened:
             os.close(fd)
+        if isinstance(error, OSError):
+            raise cannot_start(node, error) from error
         raise
     for fd in (theirs, their_out, their_err, null):
         os.close(fd)
     return Launched(pid, ours, out, err)
+
+
+def discard(launched: Launched) -> None:
+    """End a process that nobody is going to use, and close our ends."""
+    import signal
+    from contextlib import suppress
+
+    try:
+        os.killpg(launched.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass  # it has died by itself
+    except PermissionError:
+        os.kill(launched.pid, signal.SIGKILL)
+    with suppress(ChildProcessError):  # the host program ignores SIGCHLD, or reaped it
+        os.waitpid(launched.pid, 0)
+    for fd in (launched.channel, launched.stdout, launched.stderr):
+        if fd >= 0:
+            os.close(fd)
 
 
 def _command(node: str, shim: str, readable: list[str]) -> list[str]:

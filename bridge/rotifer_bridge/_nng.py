@@ -6,6 +6,7 @@ the extension is loaded by itself where that works, and through the package wher
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -16,6 +17,7 @@ _HEAD_BYTES = (
     2048  # nearly every request's JSON line fits in this; a longer one is found all the same
 )
 _extension: tuple[Any, Any] | None = None
+_user = 0  # the process that uses nng; a fork of it cannot
 
 
 def extension(*, private: bool = True) -> tuple[Any, Any]:
@@ -67,6 +69,17 @@ def _single_threads(lib: Any) -> None:
             lib.nng_init_set_parameter(getattr(lib, f"NNG_INIT_{bound}_{kind}_THREADS"), 1)
 
 
+def _refuse_fork() -> None:
+    """Nng ends a process with a panic when it is used after a fork: refuse before that."""
+    global _user  # noqa: PLW0603 - there is one nng in a process
+    if _user not in {0, os.getpid()}:
+        raise OSError(
+            "this process was forked from one that has run genes, and nng cannot follow; "
+            "start processes with multiprocessing's 'spawn' or 'forkserver'"
+        )
+    _user = os.getpid()
+
+
 class Responder:
     """The reply end (REP) of one connection. Nothing else can connect to it.
 
@@ -83,7 +96,12 @@ class Responder:
         self._ffi, self._lib = ffi, lib
         self._closed = False
         socket = ffi.new("nng_socket *")
-        self._check(lib.nng_rep0_open(socket))
+        try:
+            _refuse_fork()
+            self._check(lib.nng_rep0_open(socket))
+        except OSError:
+            os.close(fd)
+            raise
         self._socket = socket[0]
         self._slot = ffi.new("nng_msg **")
         listener = ffi.new("nng_listener *")

@@ -16,7 +16,7 @@ TYPE_CHECKING = False  # `typing` takes 5 ms, and Node is not started yet (desig
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["spawn", "spawn_here", "stream_pair", "tether"]
+__all__ = ["cannot_start", "spawn", "spawn_here", "stream_pair", "tether"]
 
 _SETPRIV = ("/usr/bin/setpriv", "/bin/setpriv")
 _FLOOR = 10  # sources are moved above the targets 0..3, so that no dup2 overwrites one still needed
@@ -76,13 +76,19 @@ def spawn_here(argv: Sequence[str], env: Mapping[str, str], descriptors: Mapping
         actions += [(os.POSIX_SPAWN_CLOSE, fd) for fd in _inheritable() if fd not in descriptors]
         return os.posix_spawn(argv[0], list(argv), env, file_actions=actions, setsid=True)
     except OSError as error:
-        raise NodeError(
-            f"cannot start {argv[0]}: {error.strerror}",
-            help="see 'rotifer doctor'; the limits of processes and open files are in 'ulimit -a'",
-        ) from error
+        raise cannot_start(argv[0], error) from error
     finally:
         for fd in moved.values():
             os.close(fd)
+
+
+def cannot_start(program: str, error: OSError) -> NodeError:
+    """The error for a process that the system refuses to start."""
+    return NodeError(
+        f"cannot start {program}: {error.strerror}",
+        code="E0052",
+        help="see 'rotifer doctor'; the limits of processes and open files are in 'ulimit -a'",
+    )
 
 
 def _inheritable() -> list[int]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rotifer_bridge._door import MEMORY_OPS, failure
 from rotifer_bridge._failure import death, failed
+from rotifer_bridge._launch import Launched, discard
 from rotifer_bridge._log import LogPipe
 from rotifer_bridge._nng import Responder
 from rotifer_bridge._node import MINIMUM, Node, too_old
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rotifer_bridge._door import Door, Reply
-    from rotifer_bridge._launch import Launched
     from rotifer_bridge._transform import ReadyFile
 
 __all__ = ["MAX_OUTPUT", "Worker"]
@@ -69,18 +69,38 @@ class Worker:
         self._events: deque[tuple[str, dict[str, Any], bytes]] = deque()
         self._replies: SimpleQueue[Reply | None] = SimpleQueue()
         self.pid = process.pid
-        self._pidfd = os.pidfd_open(self.pid)
-        self._bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._owner = os.getpid()
         self._out = LogPipe(process.stdout, self._log)
         self._err = LogPipe(process.stderr, self._log)
         self._poll = select.poll()
-        for fd in (self._pidfd, self._bell, self._out.fd, self._err.fd):
-            self._poll.register(fd, select.POLLIN)
-        self._socket = Responder(process.channel, max_message=_MAX_MESSAGE)
         self._service = threading.Thread(
             target=self._serve, name=f"rotifer-worker-{self.pid}", daemon=True
         )
-        self._service.start()
+        opened: list[int] = []
+        try:
+            opened.append(os.pidfd_open(self.pid))
+            opened.append(os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK))
+            self._pidfd, self._bell = opened
+            channel, process.channel = process.channel, -1
+            self._socket = Responder(channel, max_message=_MAX_MESSAGE)
+            try:
+                self._service.start()
+            except BaseException:
+                self._socket.close()
+                raise
+        except BaseException as error:
+            for fd in opened:
+                os.close(fd)
+            discard(process)
+            if isinstance(error, (OSError, RuntimeError)):
+                raise RunError(
+                    f"cannot serve another worker: {error}",
+                    code="E0052",
+                    help="close agents that are not in use; see 'ulimit -n' and 'ulimit -u'",
+                ) from error
+            raise
+        for fd in (self._pidfd, self._bell, self._out.fd, self._err.fd):
+            self._poll.register(fd, select.POLLIN)
         self._pairing = Pairing(self.pid, self._service.native_id or 0)
 
     @property
@@ -280,6 +300,8 @@ class Worker:
         if self._closed:
             return
         self._closed = True
+        if self._owner != os.getpid():
+            return  # a fork's copy: the process is its parent's
         try:
             os.killpg(self.pid, signal.SIGKILL)
         except ProcessLookupError:

@@ -218,3 +218,69 @@ def test_many_threads_of_one_program(bench):
             thread.join()
 
     assert [1, 2, 3, 4, 5] == outputs
+
+
+FORK = """
+import os, sys
+from rotifer_bridge import Project, RotiferError
+project = Project.find()
+agent = project.agent("keeper")
+print(agent.run({}).output, flush=True)
+if (child := os.fork()) == 0:
+    for other in (agent, Project.find().agent("keeper")):
+        try:
+            other.run({})
+        except RotiferError as error:
+            print(type(error).__name__, "fork" in error.message, flush=True)
+        other.close()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+print(agent.run({}).output, flush=True)
+"""
+
+
+def test_a_fork_is_refused_and_harms_nothing(bench):
+    """After a fork the child is told so, and its close leaves the parent's worker alone."""
+    bench.gene("g", {"index.ts": "let n = 0; export const express = () => ++n;"})
+    bench.record(1, genome=["g"])
+
+    done = subprocess.run(
+        [sys.executable, "-c", FORK], cwd=bench.root, capture_output=True, text=True, check=False
+    )
+
+    assert ("", 0) == (done.stderr, done.returncode)
+    assert ["1", "AgentError True", "RunError True", "2"] == done.stdout.splitlines()
+
+
+STARVED = """
+import os, resource, threading
+from rotifer_bridge import Project, RotiferError
+project = Project.find()
+with project.agent("keeper") as agent:
+    print(agent.run({}).output)
+def used(): return len(os.listdir("/proc/self/fd"))
+before, threads, seen = used(), threading.active_count(), set()
+for room in range(0, 40):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before + room, 4096))
+    try:
+        with project.agent("keeper") as agent:
+            print(agent.run({}).output)
+            break
+    except RotiferError as error:
+        seen.add(type(error).__name__)
+resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+print(sorted(seen) != [], used() - before, threading.active_count() - threads)
+"""
+
+
+def test_descriptors_run_out(bench):
+    """With too few descriptors at any point: a clear error, nothing leaked, then it works."""
+    bench.gene("g", {"index.ts": "export const express = () => 'up';"})
+    bench.record(1, genome=["g"])
+
+    done = subprocess.run(
+        [sys.executable, "-c", STARVED], cwd=bench.root, capture_output=True, text=True, check=False
+    )
+
+    assert ("", 0) == (done.stderr, done.returncode)
+    assert ["up", "up", "True 0 0"] == done.stdout.splitlines()

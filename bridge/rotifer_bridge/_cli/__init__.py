@@ -21,7 +21,7 @@ def run(argv: list[str], launched: Launched | None = None) -> int:
         argv: the arguments after the program's name.
         launched: a worker's process that was started already, for ``agent run``; owned from here.
     """
-    from rotifer_bridge._cli._guard import discard, guarded
+    from rotifer_bridge._cli._guard import guarded
 
     if argv[:2] == ["agent", "run"]:
         from rotifer_bridge._cli._agent_run import parse, perform
@@ -30,6 +30,8 @@ def run(argv: list[str], launched: Launched | None = None) -> int:
         if options is not None:
             return guarded(lambda: perform(options, launched))
     if launched is not None:
+        from rotifer_bridge._launch import discard
+
         discard(launched)
     from rotifer_bridge._cli._app import invoke
 

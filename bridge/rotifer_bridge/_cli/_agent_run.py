@@ -153,7 +153,7 @@ def perform(options: RunOptions, launched: Launched | None = None) -> int:
         agent, launched = project.agent(options.agent, launched=launched), None
     finally:
         if launched is not None:
-            from rotifer_bridge._cli._guard import discard
+            from rotifer_bridge._launch import discard
 
             discard(launched)
     with agent:

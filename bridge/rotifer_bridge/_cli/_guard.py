@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from rotifer_bridge._cli._output import OutputError, error_text, write_error
 from rotifer_bridge.errors import RotiferError
 
-if TYPE_CHECKING:
-    from rotifer_bridge._launch import Launched
-
-__all__ = ["FAILED", "INTERRUPTED", "discard", "guarded"]
+__all__ = ["FAILED", "INTERRUPTED", "guarded"]
 
 FAILED = 1  # projects §3: every failure exits 1 unless said
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
@@ -42,19 +37,6 @@ def guarded(command: Callable[[], int]) -> int:
         write_error(f"error: cannot write the output: {why}")
         code = FAILED
     return code
-
-
-def discard(launched: Launched) -> None:
-    """End a process that was started for a run that does not come to pass."""
-    try:
-        os.killpg(launched.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass  # it has died by itself
-    except PermissionError:
-        os.kill(launched.pid, signal.SIGKILL)
-    os.waitpid(launched.pid, 0)
-    for fd in (launched.channel, launched.stdout, launched.stderr):
-        os.close(fd)
 
 
 def _explained(command: Callable[[], int]) -> int:
