@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from rotifer_engine._audit import AuditLog
     from rotifer_engine._category import CATEGORIES
     from rotifer_engine._clock import Clock, FixedClock, SystemClock
+    from rotifer_engine._deployer import DEPLOYER
     from rotifer_engine._entry import Entry, EntrySummary, entry_id
     from rotifer_engine._files import FileSystem
     from rotifer_engine._input import decode_value
-    from rotifer_engine._memory import DEPLOYER, AgentMemory
+    from rotifer_engine._memory import AgentMemory
     from rotifer_engine._policy import (
         DEFAULT_DATA_POLICY,
         SHARE_POLICIES,
@@ -52,12 +53,12 @@ _HOME = {
     "Clock": "_clock",
     "FixedClock": "_clock",
     "SystemClock": "_clock",
+    "DEPLOYER": "_deployer",
     "Entry": "_entry",
     "EntrySummary": "_entry",
     "entry_id": "_entry",
     "FileSystem": "_files",
     "decode_value": "_input",
-    "DEPLOYER": "_memory",
     "AgentMemory": "_memory",
     "DEFAULT_DATA_POLICY": "_policy",
     "SHARE_POLICIES": "_policy",

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NoReturn
 
 from rotifer_engine._absent import ABSENT, Absent
 from rotifer_engine._access import Caller, allows, refused_identity
 from rotifer_engine._category import EVICTION_ORDER
 from rotifer_engine._clock import Clock, SystemClock
+from rotifer_engine._deployer import DeployerView, not_found
 from rotifer_engine._entry import Entry, EntrySummary
 from rotifer_engine._filter import MAX_ANSWER_BYTES, parse_filter
 from rotifer_engine._input import check_category, check_key, check_value
 from rotifer_engine._ledger import Asked, Ledger
-from rotifer_engine._policy import (
-    DEFAULT_DATA_POLICY,
-    RetentionPolicy,
-)
+from rotifer_engine._policy import DEFAULT_DATA_POLICY, RetentionPolicy
 from rotifer_engine._quota import DEFAULT_QUOTA_BYTES, plan_eviction
-from rotifer_engine._retention import Moment, moment_of
 from rotifer_engine._writing import Wish, entry_after, parse_policies, why_not_write
 from rotifer_engine.errors import (
     EntryNotFound,
@@ -32,16 +29,11 @@ if TYPE_CHECKING:
     from rotifer_engine._store import Store, Transaction
     from rotifer_engine._telemetry import Telemetry
 
-__all__ = ["DEPLOYER", "AgentMemory"]
-
-#: Who deletes from the command line: the owner of the agent, bound by no entry's policy.
-DEPLOYER = Caller("deployer", None)
-
-_PAGE = 500
+__all__ = ["AgentMemory"]
 
 
-class AgentMemory:
-    """One agent's memory: the four calls of genes, and the deployer's list and delete.
+class AgentMemory(DeployerView):
+    """One agent's memory: the four calls of genes, and what the deployer may do with it.
 
     It holds no state of its own, so threads may share it, and every process that opens the same
     store sees the same memory.
@@ -73,12 +65,12 @@ class AgentMemory:
     ) -> None:
         if not agent_id or "\0" in agent_id:
             raise InvalidInput("an agent's id is not empty and has no NUL character")
-        self._ledger = Ledger(agent_id, store, audit, telemetry)
-        self._store = store
-        self.agent_id = agent_id
-        self.quota_bytes = quota_bytes
-        self.data_policy = data_policy
-        self._clock = clock or SystemClock()
+        super().__init__(
+            Ledger(agent_id, store, audit, telemetry),
+            quota_bytes=quota_bytes,
+            data_policy=data_policy,
+            clock=clock or SystemClock(),
+        )
 
     # ---- the four calls (memory §5)
 
@@ -237,7 +229,7 @@ class AgentMemory:
         with tx:
             stored = tx.find(key)
             if stored is None:
-                raise EntryNotFound(_not_found(key))
+                raise EntryNotFound(not_found(key))
             access = stored.access_policy
             if not allows(access.write_scope, stored.created_by, stored.created_domain, caller):
                 reason = f"writeScope is {access.write_scope}"
@@ -270,81 +262,7 @@ class AgentMemory:
         assert key is None or isinstance(key, str)
         self._ledger.deny(caller, op, reason, Asked(key))
 
-    # ---- the deployer's view (memory §10)
-
-    def list(self, category: object = ABSENT) -> Iterator[EntrySummary]:
-        """Every live entry in the order of the keys' bytes, without values, one at a time.
-
-        Args:
-            category: only this one; absent or None: all.
-
-        Raises:
-            InvalidInput: an unknown category.
-            StorageError: the store or the audit log failed.
-        """
-        kind = _optional_category(category)
-        moment = self._moment()
-        if self._store.has_expired(self.agent_id, moment):
-            self._ledger.purge(DEPLOYER, "list", moment)
-        return self._pages(kind, moment)
-
-    def _pages(self, category: str | None, moment: Moment) -> Iterator[EntrySummary]:
-        after: str | None = None
-        while page := self._store.page(self.agent_id, category, after, _PAGE, moment):
-            yield from page
-            after = page[-1].key
-
-    def usage(self) -> int:
-        """Bytes of the keys and values of all live entries (memory §6)."""
-        return self._store.usage(self.agent_id, self._moment())
-
-    def delete_key(self, key: object) -> int:
-        """Delete one entry as the deployer, whatever its policy; how many that were: 1.
-
-        Raises:
-            InvalidInput: bad key.
-            EntryNotFound: there is no such live entry.
-            StorageError: the store or the audit log failed; nothing is deleted.
-        """
-        check_key(key)
-        assert isinstance(key, str)
-        tx, _ = self._ledger.begin(DEPLOYER, "delete", self._moment)
-        with tx:
-            stored = tx.find(key)
-            if stored is None:
-                raise EntryNotFound(_not_found(key))
-            tx.remove(stored)
-            self._ledger.commit(
-                tx, [self._ledger.record("memory.delete", DEPLOYER, "delete", stored)]
-            )
-        self._store.scrub()
-        return 1
-
-    def delete_category(self, category: object) -> int:
-        """Delete all entries of a category as the deployer; how many that were.
-
-        Raises:
-            InvalidInput: an unknown category.
-            StorageError: the store or the audit log failed; nothing is deleted.
-        """
-        kind = check_category(category)
-        tx, _ = self._ledger.begin(DEPLOYER, "delete", self._moment)
-        with tx:
-            rows = list(tx.candidates(kind))
-            if not rows:
-                return 0
-            for row in rows:
-                tx.remove(row)
-            self._ledger.commit(
-                tx, (self._ledger.record("memory.delete", DEPLOYER, "delete", row) for row in rows)
-            )
-        self._store.scrub()
-        return len(rows)
-
     # ---- what the calls share
-
-    def _moment(self) -> Moment:
-        return moment_of(self._clock.now_ms(), self.data_policy)
 
     def _make_room(
         self, tx: Transaction, caller: Caller, entry: Entry, stored: EntrySummary | None
@@ -372,13 +290,3 @@ class AgentMemory:
                 "enough room: delete entries or raise the quota"
             )
         return evicted
-
-
-def _not_found(key: str) -> str:
-    return f"there is no entry with the key {key!a}"
-
-
-def _optional_category(category: object) -> str | None:
-    if category is None or isinstance(category, Absent):
-        return None
-    return check_category(category)
