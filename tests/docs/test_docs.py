@@ -120,23 +120,27 @@ def test_every_internal_link_leads_somewhere(path):
     assert [] == broken
 
 
-def called(text):
-    """The words of each call of `rotifer` in the code of a text."""
-    fenced = re.findall(r"^```(?:|console|sh)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    text = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
-    code = [line for block in fenced for line in block.splitlines()]
+def called(path):
+    """The words of each call of `rotifer` in the code of a page."""
+    text = re.sub(r"^```.*?^```$", "", page(path), flags=re.DOTALL | re.MULTILINE)
+    code = [
+        line
+        for block in blocks(path)
+        if block.language in {"", "console", "sh"}
+        for line in block.text.splitlines()
+    ]
     code += [span.replace("\n", " ") for span in re.findall(r"`([^`]+)`", text)]
     for line in code:
-        found = re.match(r"(?:\$ |next: )?rotifer ([^#|<>]*)", line.strip())
+        found = re.match(r"(?:\$ |next: )?rotifer ([^#]*)", line.strip())
         if found:
-            yield found[1].split()
+            yield found[1].split(" | jq")[0].split()
 
 
 @pytest.mark.parametrize("path", PAGES)
 def test_every_command_named_exists(path):
     """No page names a command, or an option of one, that `rotifer --help` does not lead to."""
     unknown = []
-    for words in called(page(path)):
+    for words in called(path):
         command, rest = commands, list(words)
         while isinstance(command, click.Group) and rest and re.fullmatch("[a-z]+", rest[0]):
             command = command.get_command(click.Context(command), rest.pop(0))
