@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -28,6 +29,8 @@ from rotifer_engine import (
     format_time,
     replay,
 )
+from rotifer_engine._filter import parse_filter
+from rotifer_engine._retention import moment_of
 
 DAY = 86_400_000
 AGENT = "agent"
@@ -107,14 +110,16 @@ class Model:
     def __init__(self):
         self.entries = {}
         self.order = 0
+        self.lines = []  # what the log must say about the last call
 
     def live(self, now, data):
         """What has not expired."""
         return {key: entry for key, entry in self.entries.items() if not gone(entry, now, data)}
 
     def purge(self, now, data):
-        """What has expired is removed."""
-        self.entries = self.live(now, data)
+        """What has expired is removed; the keys, least recently updated first."""
+        before, self.entries = self.entries, self.live(now, data)
+        return sorted(before.keys() - self.entries.keys(), key=lambda key: before[key].order)
 
     def read(self, caller, key, category):
         """The entry, None, or a refusal."""
@@ -172,12 +177,17 @@ class Model:
                 self.entries[k].order,
             ),
         )
+        evicted = []
         while sum(size(k, e) for k, e in after.items()) > quota:
             if not queue:
                 raise Refused("MEMORY_QUOTA_EXCEEDED")
-            del after[queue.pop(0)]
+            evicted.append(queue.pop(0))
+            del after[evicted[-1]]
         self.entries = after
         self.order += 1
+        self.lines = [("evict", k) for k in evicted] + [
+            ("create" if old is None else "update", key)
+        ]
         return new
 
     def query(self, caller, filters):
@@ -201,11 +211,11 @@ class Model:
         if caller is not None and not may(entry.access.write_scope, entry, caller):
             raise Refused("MEMORY_ACCESS_DENIED")
         del self.entries[key]
+        self.lines = [("delete", key)]
 
 
-callers = st.builds(
-    Caller, st.sampled_from(["v2:" + letter * 64 for letter in "abc"]), st.sampled_from(["x", "y"])
-)
+CALLERS = [Caller("v2:" + letter * 64, domain) for letter in "abc" for domain in "xy"]
+callers = st.sampled_from(CALLERS)
 keys = st.sampled_from(["a", "b", "ab", "%", "é", "e\u0301", "😀", "A"])
 categories = st.sampled_from(["PREFERENCE", "PATTERN", "CONTEXT", "CACHE"])
 scopes = st.sampled_from(["CREATOR_GENE_ONLY", "SAME_DOMAIN", "ALL_GENES", "ALL_GENES"])
@@ -226,13 +236,15 @@ moves = st.sampled_from([0, 1, DAY - 1, DAY, 2 * DAY, -1, -DAY])
 class MemoryMachine(RuleBasedStateMachine):
     """The same steps for the model and for the engine."""
 
+    steps = 0
+
     def __init__(self):
         super().__init__()
         self.folder = tempfile.mkdtemp()
         self.state = os.path.join(self.folder, ".rotifer")
         self.files = Files()
         self.clock = FixedClock(1_700_000_000_000)
-        self.quota = 200
+        self.quota = self.allowed = 200
         self.data = DataPolicy(None, False, False)
         self.model = Model()
         self.opened = []
@@ -275,9 +287,22 @@ class MemoryMachine(RuleBasedStateMachine):
         self.close()
         shutil.rmtree(self.folder)
 
+    def log(self):
+        """The lines of the log, whole ones only."""
+        path = os.path.join(self.state, "audit.jsonl")
+        if not os.path.exists(path):
+            return []
+        with open(path, "rb") as file:
+            return [json.loads(line) for line in file]
+
     def both(self, expect, call):
-        """What the model says must be what the engine does; a failure changes nothing."""
-        self.model.purge(self.clock.now, self.data)
+        """What the model says must be what the engine does and what the log says of it.
+
+        A failed call has changed nothing, and has its one line, if any: that is in the model.
+        """
+        said = len(self.log())
+        purged = self.model.purge(self.clock.now, self.data)
+        self.model.lines = []
         before = dict(self.model.entries)
         expected = result = wanted = got = None
         try:
@@ -285,11 +310,28 @@ class MemoryMachine(RuleBasedStateMachine):
         except Refused as refused:
             wanted = str(refused)
             assert before == self.model.entries
+            assert not self.model.lines
         try:
             result = call()
         except AgentMemoryError as error:
             got = error.code
         assert wanted == got
+        lines = [
+            line
+            for line in self.log()[said:]
+            if line["action"] not in {"memory.abandoned", "memory.continued"}
+        ]
+        refusals = {"MEMORY_ACCESS_DENIED": "denied", "MEMORY_QUOTA_EXCEEDED": "quota_exceeded"}
+        expired = [line["key"] for line in lines if line["action"] == "memory.expire"]
+        assert sorted(purged) == sorted(expired)
+        told = [(line["action"][7:], line["key"]) for line in lines[len(expired) :]]
+        if wanted in refusals:
+            assert [(refusals[wanted], wanted)] == [
+                (action, line["code"])
+                for (action, _), line in zip(told, lines[len(expired) :], strict=True)
+            ]
+        else:
+            assert self.model.lines == told
         return expected, result
 
     @rule(
@@ -304,6 +346,7 @@ class MemoryMachine(RuleBasedStateMachine):
         )
         if expected is not None:
             self.same(write.key, expected, entry)
+            assert self.memory.usage() <= self.quota
 
     @rule(caller=callers, key=keys, category=st.just(ABSENT) | categories)
     def read(self, caller, key, category):
@@ -354,8 +397,9 @@ class MemoryMachine(RuleBasedStateMachine):
 
         def expect():
             gone = [key for key, entry in self.model.entries.items() if entry.category == category]
-            for key in gone:
+            for key in sorted(gone, key=lambda key: self.model.entries[key].order):
                 del self.model.entries[key]
+                self.model.lines.append(("delete", key))
             return len(gone)
 
         expected, count = self.both(expect, lambda: self.memory.delete_category(category))
@@ -370,6 +414,7 @@ class MemoryMachine(RuleBasedStateMachine):
     def change_quota(self, quota):
         """The deployer gives more or less room."""
         self.quota = quota
+        self.allowed = max(quota, sum(size(*item) for item in self.model.entries.items()))
         self.configure()
 
     @rule(limit=days, anonymization=st.booleans())
@@ -449,6 +494,7 @@ class MemoryMachine(RuleBasedStateMachine):
         """Usage is the sum of the live entries, and the log gives the keys of the rows."""
         live = self.model.live(self.clock.now, self.data)
         assert sum(size(key, entry) for key, entry in live.items()) == self.memory.usage()
+        assert self.memory.usage() <= self.allowed  # a smaller quota removes nothing by itself
         lines = []
         for path in ("audit.jsonl.all", "audit.jsonl"):
             if os.path.exists(os.path.join(self.state, path)):
@@ -456,16 +502,56 @@ class MemoryMachine(RuleBasedStateMachine):
                     lines += file.readlines()
         keys_of_log = replay(lines, last_change=self.store.last_change()).get(AGENT, set())
         assert set(self.model.entries) == keys_of_log
+        for line in map(json.loads, lines):
+            assert (line["action"], line["category"]) != ("memory.evict", "PREFERENCE")
+
+    @invariant()
+    def every_reader_sees_the_same(self):
+        """What each gene can see, asked of the store, so that looking purges nothing."""
+        moment = moment_of(self.clock.now, self.data)
+        live = self.model.live(self.clock.now, self.data)
+        newest_first = sorted(live, key=lambda key: -live[key].order)
+        everything = parse_filter({"limit": 1_000})
+        for caller in CALLERS:
+            seen = list(self.store.select(AGENT, caller, everything, moment))
+            expected = [
+                key for key in newest_first if may(live[key].access.read_scope, live[key], caller)
+            ]
+            assert expected == [entry.key for entry in seen]
+            for entry in seen:
+                self.same(entry.key, live[entry.key], entry)
+        MemoryMachine.steps += 1
+
+
+class Counted(MemoryMachine.TestCase):
+    """A run that has done no fewer steps than it says."""
+
+    least = 0
+
+    def runTest(self):  # noqa: N802 - the name that the library runs
+        """Run, and count."""
+        before = MemoryMachine.steps
+        super().runTest()
+        assert self.least <= MemoryMachine.steps - before
 
 
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck), "print_blob": True}
 
-TestModel = MemoryMachine.TestCase
-TestModel.settings = settings(max_examples=150, stateful_step_count=40, **COMMON)
+
+class TestModel(Counted):
+    """What every run of the tests does."""
+
+    least = 2_000
+    settings = settings(max_examples=120, stateful_step_count=40, **COMMON)
 
 
 @pytest.mark.long
-class TestModelLong(MemoryMachine.TestCase):
+@pytest.mark.timeout(3_600)
+class TestModelLong(Counted):
     """A hundred thousand steps."""
 
-    settings = settings(max_examples=1_700, stateful_step_count=60, **COMMON)
+    least = 100_000
+    settings = settings(max_examples=2_000, stateful_step_count=60, **COMMON)
+
+
+del Counted
