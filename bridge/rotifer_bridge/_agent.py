@@ -21,6 +21,7 @@ from rotifer_bridge.errors import (
     RunError,
     UsageError,
 )
+from rotifer_engine import ABSENT
 
 if TYPE_CHECKING:
     from rotifer_bridge._gene import Gene
@@ -118,6 +119,7 @@ class Agent:
         self._memory: AgentMemory | None = None
         self._lock = threading.Lock()
         self._owner = os.getpid()
+        self._sandbox = True
         self._closed = False
 
     def __enter__(self) -> Self:
@@ -151,9 +153,10 @@ class Agent:
 
     def run(
         self,
-        input: Any = None,  # noqa: A002 - the word of the command line
+        input: Any = ABSENT,  # noqa: A002 - the word of the command line
         *,
         strict: bool = False,
+        sandbox: bool = True,
         time_limit: float = TIME_LIMIT,
         on_log: OnLog | None = None,
         on_note: OnNote | None = None,
@@ -161,8 +164,9 @@ class Agent:
         """Run the agent once: the genes in order, each one's answer the next one's input.
 
         Args:
-            input: a JSON value; None stands for ``{}``.
+            input: a JSON value; None is null. Left out: an empty object.
             strict: whether an input or a hand-over that does not fit a schema ends the run.
+            sandbox: False runs the source of compiled genes under Node.
             time_limit: seconds for each gene.
             on_log: called with a gene's name and each line it prints.
             on_note: called with each warning, a sentence for a person.
@@ -179,6 +183,7 @@ class Agent:
                 help="start processes with multiprocessing's 'spawn' or 'forkserver'",
             )
         note = on_note or _ignore
+        self._sandbox = sandbox
         with self._lock:
             if self._closed:
                 raise AgentError(
@@ -247,12 +252,12 @@ class Agent:
             gene = self.project.gene(name, code="E0051")
             for line in gene.notes:
                 note(line)
-            if gene.compiled:
+            if gene.compiled and self._sandbox:
                 raise GeneError(
                     f"gene '{name}' is compiled to WASM, which this version does not run",
                     code="E0051",
                     where=gene.folder,
-                    help="remove gene.ir.wasm to run its source under Node",
+                    help="run its source under Node with --no-sandbox",
                 )
             if gene.entry is None:
                 raise GeneError(
@@ -314,7 +319,7 @@ class Agent:
 
 def _given(value: Any) -> bytes:
     try:
-        return _dumps({} if value is None else value).encode("ascii")
+        return _dumps({} if value is ABSENT else value).encode("ascii")
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(f"the input is not a JSON value: {error}") from None
 

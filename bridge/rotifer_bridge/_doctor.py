@@ -22,9 +22,6 @@ PYNNG = "0.9."  # the private options in use were measured on this series (desig
 # What each program adds; without it the other layers stand (design §5).
 _LAYERS = {
     "setpriv": "ends a gene that loops when rotifer is killed",
-    "prlimit": "bounds a gene's memory and open files",
-    "bwrap": "keeps a gene's process away from files and network",
-    "unshare": "does so where there is no bwrap",
 }
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from signal import Signals
 from typing import Any
 
+from rotifer_bridge._text import shown_path
 from rotifer_bridge.errors import GeneFailed, WorkerDied
 
 __all__ = ["EXIT_DISCONNECTED", "death", "failed", "refusal"]
@@ -34,6 +34,8 @@ def failed(gene: str, folder: str, kind: str, error: Any, *, limit: int) -> Gene
     stack = str(told.get("stack", ""))
     thrown = _thrown(name, text, stack)
     help_ = None
+    if told.get("code") == "ERR_ACCESS_DENIED":
+        return _refused_by_node(gene, kind, _told(told.get("resource")), _where(stack, folder))
     if kind in {"threw", "uncaught"}:
         message = f"gene '{gene}' threw {thrown}"
         if told.get("code") and name == "MemoryError":
@@ -108,6 +110,19 @@ def death(gene: str, status: int | None, last_words: str, *, limit: int) -> Work
     )
 
 
+def _refused_by_node(gene: str, kind: str, resource: str | None, where: str | None) -> GeneFailed:
+    """What a gene's process may not do, without Node's advice on flags that nobody can pass."""
+    what = f"'{shown_path(resource)}'" if resource else "a part of Node"
+    when = " while it was loaded" if kind == "load" else ""
+    return GeneFailed(
+        f"gene '{gene}' was refused access to {what}{when}",
+        code="E0052",
+        where=where,
+        help="a gene may import its own files and the packages in the project's node_modules; "
+        "it may not read other files, write any, or start processes",
+    )
+
+
 def _told(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
@@ -142,5 +157,5 @@ def _where(stack: str, folder: str) -> str | None:
             path = unquote(path)
         if path.startswith(prefix):
             column = f":{frame['column']}" if frame["column"] else ""
-            return f"{os.path.relpath(path)}:{frame['line']}{column}"
+            return f"{shown_path(path)}:{frame['line']}{column}"
     return None

@@ -89,10 +89,13 @@ class LogPipe:
         *lines, rest = (self._rest + chunk).split(b"\n")
         for line in lines:
             self._emit(line)
-        while len(rest) > _LINE_LIMIT:
-            self._emit(rest[:_LINE_LIMIT])
-            rest = rest[_LINE_LIMIT:]
+        if len(rest) > _LINE_LIMIT:
+            whole = len(rest) // _LINE_LIMIT * _LINE_LIMIT
+            self._emit(rest[:whole])
+            rest = rest[whole:]
         self._rest = rest
 
     def _emit(self, line: bytes) -> None:
-        self._on_line(line.decode("utf-8", "replace").rstrip("\r"))
+        for start in range(0, len(line) or 1, _LINE_LIMIT):
+            piece = line[start : start + _LINE_LIMIT]
+            self._on_line(piece.decode("utf-8", "replace").rstrip("\r"))

@@ -86,7 +86,7 @@ class _Place:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.running: set[Pairing] = set()
-        self._claim: Socket | None = None
+        self._claim: int | None = None
         self._processor = -1
         self._shared: list[int] | None = None
 
@@ -116,7 +116,7 @@ class _Place:
             except OSError:
                 claim.close()
                 continue
-            self._claim, self._processor = claim, processor
+            self._claim, self._processor = claim.detach(), processor
             return True
         return False
 

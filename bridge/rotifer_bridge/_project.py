@@ -13,7 +13,7 @@ from rotifer_bridge._root import CONFIG_FILE, find_root
 from rotifer_bridge.errors import ProjectError, RotiferError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rotifer_bridge._agent import Agent
     from rotifer_bridge._launch import Launched
@@ -165,6 +165,7 @@ class Project:
         composition: str | dict[str, Any] = "Seq",
         par_merge: str = "first",
         memory_quota: int | str | None = None,
+        on_note: Callable[[str], object] | None = None,
     ) -> Agent:
         """Make an agent and hand it over; nothing is left behind when one of its parts is refused.
 
@@ -174,6 +175,7 @@ class Project:
             composition: one of Seq, Par, Cond, Try, TryPool, or a composition object.
             par_merge: for Par: first, concat or merge.
             memory_quota: bytes, or text such as ``50MB``; None is 10 MB.
+            on_note: called with each warning, a sentence for a person.
 
         Raises:
             RotiferError: a name, a gene or an option is refused.
@@ -188,6 +190,9 @@ class Project:
             par_merge=par_merge,
             memory_quota=memory_quota,
         )
+        if on_note is not None:
+            for warning in created.warnings:
+                on_note(warning)
         return self.agent(created.record.name)
 
     def _text(self, field: str, default: str) -> str:

@@ -6,7 +6,9 @@ Keys, gene output and file names may hold escape sequences, C1 controls or bidir
 
 from __future__ import annotations
 
-__all__ = ["json_for_people", "lines", "printable", "table", "width"]
+import os
+
+__all__ = ["json_for_people", "lines", "printable", "shown_path", "table", "width"]
 
 GAP = "  "
 COLUMN_LIMIT = 70  # a longer cell overflows its own line and not the whole column
@@ -61,3 +63,9 @@ def width(text: str) -> int:
 
 def _escape(character: str) -> str:
     return ascii(character)[1:-1]
+
+
+def shown_path(path: str) -> str:
+    """A path as a reader wants it: from the working folder where it lies below that, else whole."""
+    short = os.path.relpath(path)
+    return path if short.startswith("..") else short

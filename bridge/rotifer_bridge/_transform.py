@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from rotifer_shim import shim_path
 
+from ._text import shown_path
 from ._transform_cache import Outcome, load, store
 from .errors import GeneError
 
@@ -122,10 +123,15 @@ def _raise_fault(outcomes: list[Outcome], entry: str, folder: str) -> None:
     for path, form, source in outcomes:
         if path == entry and form == "fault":
             fault = json.loads(source or b"{}")
-            where = os.path.join(folder, entry)
+            where = shown_path(os.path.join(folder, entry))
             if fault["line"] is not None:
                 where = f"{where}:{fault['line']}"
-            raise GeneError(fault["message"], code="E0052", where=where, help=fault["help"])
+            raise GeneError(
+                f"gene '{os.path.basename(folder)}' could not be loaded: {fault['message']}",
+                code="E0052",
+                where=where,
+                help=fault["help"],
+            )
 
 
 def _key(files: Mapping[str, bytes], node: str) -> str:

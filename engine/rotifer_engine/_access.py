@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["SCOPES", "Caller", "Scope", "allows", "refused_identity", "scope_sql"]
+__all__ = ["SCOPES", "Caller", "Scope", "allows", "is_v2_id", "refused_identity", "scope_sql"]
 
 _HEX = frozenset("0123456789abcdef")
 
@@ -88,16 +88,17 @@ def refused_identity(caller: Caller) -> str | None:
     if caller.gene_id is None:
         return (
             "memory needs a gene with a v2 identity that runs as part of an agent; "
-            "run `rotifer wrap` or `rotifer compile`, then `rotifer agent run`"
+            "run `rotifer wrap`, then `rotifer agent run`"
         )
-    if not _is_v2_id(caller.gene_id):
+    if not is_v2_id(caller.gene_id):
         return "the gene's identity is not a v2 identity (v2: and 64 lower-case hex digits)"
     if caller.domain is not None and not _well_formed(caller.domain):
         return "the gene's domain is not well-formed Unicode"
     return None
 
 
-def _is_v2_id(text: str) -> bool:
+def is_v2_id(text: str) -> bool:
+    """Whether a text is a v2 identity: ``v2:`` and 64 lower-case hex digits."""
     return len(text) == 67 and text.startswith("v2:") and _HEX.issuperset(text[3:])
 
 

@@ -165,8 +165,7 @@ export class MemoryError extends Error {
  * A gene's access to the memory of the agent that it runs for.
  *
  * It is valid for one run: used after the run's result is in, every call is
- * `MEMORY_ACCESS_DENIED`. So is every call under `rotifer run`, where there is no agent; under
- * `rotifer test` a gene has an empty memory of its own for the length of the test.
+ * `MEMORY_ACCESS_DENIED`.
  */
 export interface GeneMemoryAccess {
   /**

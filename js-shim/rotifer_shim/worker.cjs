@@ -54,13 +54,14 @@ function clip(text, limit) {
 function describe(thrown) {
   try {
     if (types.isNativeError(thrown) || thrown instanceof Error) {
-      const { name, message, stack, code, fault } = /** @type {any} */ (thrown);
+      const { name, message, stack, code, fault, resource } = /** @type {any} */ (thrown);
       return {
         __proto__: null,
         name: clip(`${name}`, 200),
         message: clip(`${message}`, MAX_MESSAGE),
         stack: clip(typeof stack === 'string' ? stack : '', MAX_MESSAGE),
         code: typeof code === 'string' ? clip(code, 200) : undefined,
+        resource: code === 'ERR_ACCESS_DENIED' ? clip(`${resource}`, 1_000) : undefined,
         // A file that cannot run: the loader has its line and the remedy (hooks.cjs).
         fault: code === 'ROTIFER_FAULT' ? fault : undefined,
       };

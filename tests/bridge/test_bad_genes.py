@@ -51,6 +51,8 @@ BAD = {
     "does not parse": ("export const express = (", "index.ts"),
     "imports what is not there": ("import './gone'; export const express = () => 1", "could not be loaded"),
     "refuses": ("export const express = () => ({ __rotifer_error: { code: 'X', message: 'not this' } })", "refused: INVALID_INPUT: not this"),
+    "reads a file": ("import fs from 'fs'; export const express = () => fs.readFileSync('/etc/hostname', 'utf8')", "was refused access to"),
+    "starts a process": ("import cp from 'child_process'; export const express = () => String(cp.execSync('id'))", "was refused access to"),
     "writes to the channel": (
         "import fs from 'fs'; export const express = () => { fs.writeSync(3, Buffer.alloc(64, 1)); return 1 }",
         "gene 'bad'",

@@ -149,3 +149,27 @@ def test_a_failed_run_tells_its_steps(bench):
         agent.run({})
 
     assert [("a", "ok"), ("b", "failed")] == [(s.gene, s.status) for s in caught.value.steps]
+
+
+def test_the_source_of_a_compiled_gene_runs_without_sandbox(bench):
+    """A gene with gene.ir.wasm is refused, unless its source is asked for."""
+    bench.gene(
+        "a", {"index.ts": "export const express = () => 'source';", "gene.ir.wasm": b"\0asm"}
+    )
+    bench.record(1, genome=["a"])
+
+    with bench.project().agent("keeper") as agent:
+        with pytest.raises(GeneError, match="compiled to WASM") as caught:
+            agent.run({})
+        assert "source" == agent.run({}, sandbox=False).output
+
+    assert "E0051" == caught.value.code
+
+
+def test_null_is_an_input_like_any_other(bench):
+    """None is JSON null; only a left-out input is an empty object."""
+    bench.gene("a", {"index.ts": "export const express = (x) => ({ got: x });"}, inputSchema={})
+    bench.record(1, genome=["a"])
+
+    with bench.project().agent("keeper") as agent:
+        assert [{"got": None}, {"got": {}}] == [agent.run(None).output, agent.run().output]

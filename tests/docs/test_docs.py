@@ -330,7 +330,7 @@ def test_python_examples_run(block, follower, greeter, environment, tmp_path):
     script.write_text(block.text)
 
     code, printed = shell(
-        f"python -W error -W ignore::ResourceWarning {shlex.quote(str(script))}",
+        f"python -W error {shlex.quote(str(script))}",
         project,
         environment,
     )

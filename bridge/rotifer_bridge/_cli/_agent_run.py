@@ -48,7 +48,7 @@ _OPTIONS = (
         "--no-sandbox",
         None,
         None,
-        "Run the source of compiled genes under Node; every gene does so in this version.",
+        "Run the source of compiled genes under Node.",
     ),
 )
 _BY_FLAG = {option.flag: option for option in _OPTIONS}
@@ -164,6 +164,7 @@ def perform(options: RunOptions, launched: Launched | None = None) -> int:
             result = agent.run(
                 value,
                 strict=options.strict,
+                sandbox=options.sandbox,
                 time_limit=time_limit,
                 on_log=_log,
                 on_note=warn,
