@@ -13,10 +13,13 @@ if TYPE_CHECKING:
     from rotifer_engine._access import SCOPES, Caller
     from rotifer_engine._audit import AuditLog
     from rotifer_engine._category import CATEGORIES
+    from rotifer_engine._check import Report
     from rotifer_engine._clock import Clock, FixedClock, SystemClock
-    from rotifer_engine._deployer import DEPLOYER
+    from rotifer_engine._deployer import DEPLOYER, Erased
     from rotifer_engine._entry import Entry, EntrySummary, entry_id
     from rotifer_engine._files import FileSystem
+    from rotifer_engine._findings import Finding
+    from rotifer_engine._import import Imported
     from rotifer_engine._input import decode_value
     from rotifer_engine._memory import AgentMemory
     from rotifer_engine._policy import (
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from rotifer_engine._store import Store, Transaction
     from rotifer_engine._telemetry import Telemetry, telemetry_enabled
     from rotifer_engine._time import format_time, parse_time
+    from rotifer_engine._transfer import Exported
     from rotifer_engine.errors import (
         ERROR_CODES,
         AccessDenied,
@@ -50,14 +54,18 @@ _HOME = {
     "Caller": "_access",
     "AuditLog": "_audit",
     "CATEGORIES": "_category",
+    "Report": "_check",
     "Clock": "_clock",
     "FixedClock": "_clock",
     "SystemClock": "_clock",
     "DEPLOYER": "_deployer",
+    "Erased": "_deployer",
     "Entry": "_entry",
     "EntrySummary": "_entry",
     "entry_id": "_entry",
     "FileSystem": "_files",
+    "Finding": "_findings",
+    "Imported": "_import",
     "decode_value": "_input",
     "AgentMemory": "_memory",
     "DEFAULT_DATA_POLICY": "_policy",
@@ -77,6 +85,7 @@ _HOME = {
     "telemetry_enabled": "_telemetry",
     "format_time": "_time",
     "parse_time": "_time",
+    "Exported": "_transfer",
     "ERROR_CODES": "errors",
     "AccessDenied": "errors",
     "AgentMemoryError": "errors",
@@ -107,10 +116,15 @@ __all__ = [
     "Entry",
     "EntryNotFound",
     "EntrySummary",
+    "Erased",
+    "Exported",
     "FileSystem",
+    "Finding",
     "FixedClock",
+    "Imported",
     "InvalidInput",
     "QuotaExceeded",
+    "Report",
     "RetentionPolicy",
     "SqliteStore",
     "StorageError",

@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rotifer_engine._clock import Clock, SystemClock
 from rotifer_engine._files import FileSystem
@@ -25,7 +25,19 @@ from rotifer_engine._lines import LineFile
 from rotifer_engine._time import format_time
 from rotifer_engine.errors import StorageError
 
-__all__ = ["ACTIONS", "Action", "AuditLog", "Record", "new_change_id", "store_of"]
+if TYPE_CHECKING:
+    from rotifer_engine._reading import LineReader
+
+__all__ = [
+    "ACTIONS",
+    "Action",
+    "AuditLog",
+    "Record",
+    "new_change_id",
+    "read_line",
+    "record_of",
+    "store_of",
+]
 
 _WINDOW = 64 * 1024
 _MAX_WINDOW = 1024 * 1024
@@ -52,6 +64,7 @@ ACTIONS: dict[str, Action] = {
     "memory.delete": Action(-1, "ok"),
     "memory.evict": Action(-1, "ok"),
     "memory.expire": Action(-1, "ok"),
+    "memory.erase": Action(0, "ok"),
     "memory.quota_exceeded": Action(None, "refused", "MEMORY_QUOTA_EXCEEDED"),
     "memory.denied": Action(None, "denied", "MEMORY_ACCESS_DENIED"),
     "memory.abandoned": Action(None, "not_committed", "MEMORY_STORAGE_ERROR"),
@@ -67,7 +80,8 @@ class Record(NamedTuple):
         agent_id: whose memory.
         gene_id: the acting gene's v2 id, or ``deployer``; None for a gene without one.
         gene_domain: its domain.
-        operation: the call: ``read``, ``write``, ``query``, ``delete`` or ``list``.
+        operation: the call: ``read``, ``write``, ``query``, ``delete``; the deployer's ``list``,
+            ``import``, ``erase``.
         entry_id: of the entry it is about.
         key: of the entry it is about.
         category: the entry's category; on a refused write the one asked for.
@@ -234,6 +248,16 @@ class AuditLog:
                 return None
             window *= 4
 
+    def reader(self) -> LineReader:
+        """The file as it is now, to be read line by line and closed.
+
+        Raises:
+            OSError: among others when it is not there.
+        """
+        from rotifer_engine._reading import LineReader
+
+        return LineReader(self.path, self._files)
+
     def close(self) -> None:
         """Close the file; a later append opens it again."""
         self._lines.close()
@@ -247,6 +271,11 @@ def read_line(line: bytes) -> tuple[str, str] | None:
         fields = json.loads(line)
     except ValueError:
         return None
+    return record_of(fields)
+
+
+def record_of(fields: object) -> tuple[str, str] | None:
+    """Action and change id of a line that was read as JSON; None for one that is none of ours."""
     if not isinstance(fields, dict):
         return None
     action, change_id = fields.get("action"), fields.get("change_id")

@@ -3,26 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rotifer_engine._absent import ABSENT, Absent
 from rotifer_engine._access import Caller
+from rotifer_engine._audit import Record
 from rotifer_engine._input import check_category, check_key
 from rotifer_engine._retention import Moment, moment_of
 from rotifer_engine.errors import EntryNotFound
 
 if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from rotifer_engine._check import Report
     from rotifer_engine._clock import Clock
     from rotifer_engine._entry import EntrySummary
+    from rotifer_engine._import import Imported
     from rotifer_engine._ledger import Ledger
     from rotifer_engine._policy import RetentionPolicy
+    from rotifer_engine._transfer import Exported
 
-__all__ = ["DEPLOYER", "DeployerView", "not_found"]
+__all__ = ["DEPLOYER", "DeployerView", "Erased", "not_found"]
 
 #: Who acts from the command line: the owner of the agent.
 DEPLOYER = Caller("deployer", None)
 
 _PAGE = 500
+
+
+class Erased(NamedTuple):
+    """What became of a memory that was erased.
+
+    Args:
+        entries: how many entries it had.
+        clean: whether the deleted values are in none of the store's files any more; False while
+            another process uses them.
+    """
+
+    entries: int
+    clean: bool
 
 
 class DeployerView:
@@ -116,6 +135,93 @@ class DeployerView:
             )
         self._store.scrub()
         return len(rows)
+
+    def erase(self) -> Erased:
+        """Delete everything as the deployer, for good; again does nothing but look to the files.
+
+        Raises:
+            StorageError: the store or the audit log failed; nothing is deleted.
+        """
+        tx, _ = self._ledger.begin(DEPLOYER, "erase", self._moment)
+        entries = 0
+
+        def records() -> Iterator[Record]:
+            nonlocal entries
+            for row in tx.rows_after(0):
+                entries += 1
+                yield self._ledger.record("memory.delete", DEPLOYER, "erase", row)
+            yield Record("memory.erase", self.agent_id, DEPLOYER.gene_id, operation="erase")
+
+        with tx:
+            if tx.order:  # it rises with the first entry
+                self._ledger.commit(tx, records(), last=tx.remove_all)
+        return Erased(entries, self._store.scrub())
+
+    # ---- moving, looking after
+
+    def export_to(self, file: BinaryIO, *, with_cache: bool = False) -> Exported:
+        """Write all live entries into a file that :meth:`import_from` reads (memory §11).
+
+        Those of one moment, least recently updated first. It changes and records nothing.
+
+        Args:
+            file: open for writing bytes; not closed.
+            with_cache: also the category CACHE, which may be left behind.
+
+        Raises:
+            StorageError: the store failed; what was written is not whole.
+        """
+        from rotifer_engine._transfer import write_entries
+
+        moment = self._moment()
+        with self._store.snapshot() as snapshot:
+            return write_entries(file, snapshot, self.agent_id, moment, with_cache=with_cache)
+
+    def import_from(self, file: BinaryIO, *, replace: bool = False) -> Imported:
+        """Take all entries of an export, or none of them; nothing is evicted for it (memory §11).
+
+        Other writers wait until it is done. Entries whose time is over are left out.
+
+        Args:
+            file: open for reading bytes; not closed.
+            replace: an entry of the file takes the place of one with its key, as a whole; without
+                it, a key that is there already refuses the import.
+
+        Raises:
+            InvalidInput: a line breaks a rule, or its key is there already; the message has the
+                line's number.
+            AccessDenied: the agent's data policy forbids an entry.
+            QuotaExceeded: the entries would not fit.
+            StorageError: the store or the audit log failed.
+        """
+        from rotifer_engine._import import import_entries
+
+        return import_entries(
+            self._ledger,
+            file,
+            replace=replace,
+            quota_bytes=self.quota_bytes,
+            data_policy=self.data_policy,
+            moment=self._moment,
+        )
+
+    def check(self) -> Report:
+        """Look for what should not be in the database, in the entries and in the audit log.
+
+        It changes nothing. A store that cannot be read is a finding, not an error.
+        """
+        from rotifer_engine._check import check_memory
+
+        return check_memory(self._ledger)
+
+    def followers(self, data_policy: RetentionPolicy) -> tuple[int, int]:
+        """Live entries that follow the agent, and how many of them are gone under another policy.
+
+        Args:
+            data_policy: the policy that the agent may get.
+        """
+        now, cutoff = self._moment()
+        return self._store.followers(self.agent_id, cutoff, moment_of(now, data_policy).cutoff)
 
 
 def not_found(key: str) -> str:

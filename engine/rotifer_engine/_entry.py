@@ -11,7 +11,7 @@ from typing import NamedTuple
 from rotifer_engine._policy import AccessPolicy, RetentionPolicy
 from rotifer_engine._time import format_time
 
-__all__ = ["Entry", "EntrySummary", "entry_id"]
+__all__ = ["Entry", "EntrySummary", "access_text", "entry_id", "retention_text"]
 
 
 @lru_cache(maxsize=4096)  # a gene asks for the same keys again; a read has some 15 µs in all
@@ -25,13 +25,15 @@ def entry_id(agent_id: str, key: bytes) -> str:
 
 
 @lru_cache(maxsize=256)
-def _access_text(policy: AccessPolicy) -> str:
+def access_text(policy: AccessPolicy) -> str:
+    """The policy as compact JSON."""
     read, write, share = policy
     return f'{{"readScope":"{read}","writeScope":"{write}","sharePolicy":"{share}"}}'
 
 
 @lru_cache(maxsize=256)
-def _retention_text(policy: RetentionPolicy | None) -> str:
+def retention_text(policy: RetentionPolicy | None) -> str:
+    """The policy as compact JSON."""
     if policy is None:
         return "null"
     days, auto_delete, anonymization = policy
@@ -107,8 +109,8 @@ class Entry(NamedTuple):
             f'"createdBy":"{self.created_by}","lastAccessedBy":"{self.last_accessed_by}",'
             f'"createdAt":"{format_time(self.created_at)}",'
             f'"updatedAt":"{format_time(self.updated_at)}",'
-            f'"accessPolicy":{_access_text(self.access_policy)},'
-            f'"retentionPolicy":{_retention_text(self.retention_policy)}}}'
+            f'"accessPolicy":{access_text(self.access_policy)},'
+            f'"retentionPolicy":{retention_text(self.retention_policy)}}}'
         )
 
     def to_json(self) -> dict[str, object]:

@@ -21,6 +21,7 @@ __all__ = [
     "check_integer",
     "check_key",
     "check_prefix",
+    "check_text",
     "check_value",
     "check_word",
     "decode_value",
@@ -94,6 +95,14 @@ def check_prefix(prefix: object) -> bytes:
     if not isinstance(prefix, str):
         raise InvalidInput(f"keyPrefix must be a string; got {kind(prefix)}")
     return _utf8(prefix, "keyPrefix")
+
+
+def check_text(text: object, what: str) -> str:
+    """Any well-formed text."""
+    if not isinstance(text, str):
+        raise InvalidInput(f"{what} must be a string; got {kind(text)}")
+    _utf8(text, what)
+    return text
 
 
 def check_value(value: object) -> bytes:

@@ -53,7 +53,7 @@ class Ledger:
     def __init__(self, agent_id: str, store: Store, audit: AuditLog, telemetry: Telemetry) -> None:
         self.agent_id = agent_id
         self.store = store
-        self._audit = audit
+        self.audit = audit
         self._telemetry = telemetry
 
     def begin(
@@ -110,11 +110,21 @@ class Ledger:
     def append(self, tx: Transaction, records: Iterable[Record]) -> str:
         """Write the lines that belong to a transaction; the id that they share."""
         change_id = new_change_id(tx.store_id)
-        self._audit.append(records, change_id=change_id, last_change=tx.last_change)
+        self.audit.append(records, change_id=change_id, last_change=tx.last_change)
         return change_id
 
-    def commit(self, tx: Transaction, records: Iterable[Record]) -> None:
+    def commit(
+        self,
+        tx: Transaction,
+        records: Iterable[Record],
+        last: Callable[[], None] | None = None,
+    ) -> None:
         """Write the lines, then make the change: no line, no change.
+
+        Args:
+            tx: the transaction.
+            records: its lines; they may be read from it one at a time.
+            last: what is still to be done in it when the lines have been written.
 
         Raises:
             StorageError: either failed; what became of the change is in the log by the next
@@ -122,6 +132,8 @@ class Ledger:
         """
         change_id = self.append(tx, records)
         try:
+            if last is not None:
+                last()
             tx.commit(change_id)
         except AgentMemoryError:
             tx.rollback()

@@ -3,12 +3,60 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from rotifer_engine._absent import ABSENT, Absent
-from rotifer_engine._audit import ACTIONS, read_line
+from rotifer_engine._audit import ACTIONS, record_of
 
-__all__ = ["replay"]
+__all__ = ["Line", "made", "replay"]
+
+
+class Line(NamedTuple):
+    """What a reader needs of one line.
+
+    Args:
+        action: one of ``ACTIONS``.
+        change_id: shared by all lines of a change.
+        agent_id: whose memory; None where that is not known, or not asked.
+        key: of the entry it is about.
+        size: of that entry.
+    """
+
+    action: str
+    change_id: str
+    agent_id: object = None
+    key: object = None
+    size: object = None
+
+
+def made(lines: Iterable[Line], last_change: str | Absent | None) -> Iterator[Line]:
+    """The lines of the changes that were made, each once the fate of its change is known.
+
+    The next line about the same store settles a change.
+
+    Args:
+        lines: the lines of one store, in the order of the log.
+        last_change: the id of the last change that the store committed, None when it committed
+            none: that settles the change at the end of the log. Absent takes it as made.
+    """
+    pending: list[Line] = []
+    pending_id: str | None = None
+    for line in lines:
+        action, change_id = line.action, line.change_id
+        effect = ACTIONS[action].effect
+        if change_id != pending_id or effect is None:
+            abandoned = action == "memory.abandoned" and change_id == pending_id
+            lost = action == "memory.continued" and change_id != pending_id
+            if not abandoned and not lost:
+                yield from pending
+            pending.clear()
+            pending_id = None
+        if effect is not None:
+            pending.append(line)
+            pending_id = change_id
+    if isinstance(last_change, Absent) or pending_id == last_change:
+        yield from pending
 
 
 def replay(
@@ -28,35 +76,25 @@ def replay(
         The keys of each agent that has ever had one; the set may be empty.
     """
     keys: dict[str, set[str]] = {}
-    pending: list[tuple[str, str, int]] = []
-    pending_id: str | None = None
-
-    def settle(*, made: bool) -> None:
-        nonlocal pending_id
-        for agent_id, key, effect in pending if made else ():
-            of_agent = keys.setdefault(agent_id, set())
-            if effect > 0:
-                of_agent.add(key)
-            elif effect < 0:
-                of_agent.discard(key)
-        pending.clear()
-        pending_id = None
-
-    for line in lines:
-        raw = line.encode("utf-8", "replace") if isinstance(line, str) else line
-        found = read_line(raw)
-        if found is None:
+    for line in made(filter(None, map(_parse, lines)), last_change):
+        effect, agent_id, key = ACTIONS[line.action].effect, line.agent_id, line.key
+        if not isinstance(agent_id, str) or not isinstance(key, str) or effect is None:
             continue
-        action, change_id = found
-        if change_id != pending_id or ACTIONS[action].effect is None:
-            abandoned = action == "memory.abandoned" and change_id == pending_id
-            lost = action == "memory.continued" and change_id != pending_id
-            settle(made=not abandoned and not lost)
-        effect = ACTIONS[action].effect
-        fields = json.loads(raw)
-        agent_id, key = fields.get("agent_id"), fields.get("key")
-        if effect is not None and isinstance(agent_id, str) and isinstance(key, str):
-            pending.append((agent_id, key, effect))
-            pending_id = change_id
-    settle(made=isinstance(last_change, Absent) or pending_id == last_change)
+        of_agent = keys.setdefault(agent_id, set())
+        if effect > 0:
+            of_agent.add(key)
+        elif effect < 0:
+            of_agent.discard(key)
     return keys
+
+
+def _parse(line: str | bytes) -> Line | None:
+    raw = line.encode("utf-8", "replace") if isinstance(line, str) else line
+    if b'"change_id"' not in raw:
+        return None
+    try:
+        fields = json.loads(raw)
+    except ValueError:
+        return None
+    found = record_of(fields)
+    return None if found is None else Line(*found, fields.get("agent_id"), fields.get("key"))

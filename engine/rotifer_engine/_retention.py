@@ -15,7 +15,7 @@ from typing import NamedTuple
 from rotifer_engine._policy import RetentionPolicy
 from rotifer_engine._time import DAY_MS
 
-__all__ = ["Moment", "expired_sql", "moment_of", "own_expiry"]
+__all__ = ["Moment", "expired_sql", "is_expired", "moment_of", "own_expiry"]
 
 
 class Moment(NamedTuple):
@@ -42,6 +42,14 @@ def moment_of(now: int, data: RetentionPolicy) -> Moment:
     """The moment of a call that comes at this time, under this data policy."""
     days = data.max_retention_days
     return Moment(now, None if days is None else now - days * DAY_MS)
+
+
+def is_expired(updated_at: int, policy: RetentionPolicy | None, moment: Moment) -> bool:
+    """Whether an entry of this last update and policy is gone: what :func:`expired_sql` says."""
+    if policy is None:
+        return moment.cutoff is not None and updated_at <= moment.cutoff
+    end = own_expiry(updated_at, policy)
+    return end is not None and end <= moment.now
 
 
 def expired_sql(row: str, now: str, cut: str) -> str:

@@ -6,7 +6,7 @@ import os
 import sqlite3
 from collections.abc import Generator, Iterator, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rotifer_engine import _sqlite_text as sql
 from rotifer_engine._access import Caller
@@ -17,7 +17,10 @@ from rotifer_engine._policy import AccessPolicy, RetentionPolicy
 from rotifer_engine._retention import Moment, own_expiry
 from rotifer_engine._sqlite_connection import Connections
 
-__all__ = ["SqliteStore"]
+if TYPE_CHECKING:
+    from rotifer_engine._sqlite_snapshot import SqliteSnapshot
+
+__all__ = ["SqliteStore", "entry_of", "summary_of"]
 
 
 def _retention(
@@ -28,7 +31,7 @@ def _retention(
     return RetentionPolicy(days, bool(auto_delete), bool(anonymization))
 
 
-def _summary(agent_id: str, row: Sequence[Any]) -> EntrySummary:
+def summary_of(agent_id: str, row: Sequence[Any]) -> EntrySummary:
     """A row of key, size and meta as a value."""
     key, size, category, by, domain, accessed, created, updated = row[:8]
     read, write, share, follows, days, auto_delete, anonymization, order = row[8:]
@@ -45,6 +48,26 @@ def _summary(agent_id: str, row: Sequence[Any]) -> EntrySummary:
         AccessPolicy(read, write, share),
         _retention(follows, days, auto_delete, anonymization),
         order,
+    )
+
+
+def entry_of(agent_id: str, row: Sequence[Any]) -> Entry:
+    """A row of key, meta and value as a value."""
+    encoded, *meta, content = row
+    found = summary_of(agent_id, (encoded, 0, *meta))
+    return Entry(
+        found.entry_id,
+        found.category,
+        found.key,
+        content,
+        found.created_by,
+        found.created_domain,
+        found.last_accessed_by,
+        found.created_at,
+        found.updated_at,
+        found.access_policy,
+        found.retention_policy,
+        found.order,
     )
 
 
@@ -171,22 +194,8 @@ class SqliteStore:
             sql.select(filters),
             (agent_id, *moment, caller.gene_id, caller.domain, selection.limit, *values),
         )
-        for encoded, *meta, content in rows:
-            row = _summary(agent_id, (encoded, 0, *meta))
-            yield Entry(
-                row.entry_id,
-                row.category,
-                row.key,
-                content,
-                row.created_by,
-                row.created_domain,
-                row.last_accessed_by,
-                row.created_at,
-                row.updated_at,
-                row.access_policy,
-                row.retention_policy,
-                row.order,
-            )
+        for row in rows:
+            yield entry_of(agent_id, row)
 
     def page(
         self, agent_id: str, category: str | None, after: str | None, limit: int, moment: Moment
@@ -196,12 +205,17 @@ class SqliteStore:
         if category is not None:
             arguments = (*arguments, category)
         rows = self._connections.fetch_each(sql.page(category=category is not None), arguments)
-        return [_summary(agent_id, row) for row in rows]
+        return [summary_of(agent_id, row) for row in rows]
 
     def usage(self, agent_id: str, moment: Moment) -> int:
         """Bytes of the keys and values of all live entries."""
         row = self._connections.fetch_one(sql.USAGE, (agent_id, *moment))
         return 0 if row is None else int(row[0])
+
+    def followers(self, agent_id: str, cutoff: int | None, other: int | None) -> tuple[int, int]:
+        """Live entries that follow the agent, and how many of them another cut-off would end."""
+        row = self._connections.fetch_one(sql.FOLLOWERS, (agent_id, cutoff, other))
+        return (0, 0) if row is None else (row[0], row[1])
 
     def last_change(self) -> str | None:
         """The id of the last change that was committed, for any agent; None when none was."""
@@ -212,9 +226,19 @@ class SqliteStore:
         """Begin to write: from here to the end no other writer can, in any process."""
         return SqliteTransaction(self._connections, agent_id)
 
-    def scrub(self) -> None:
-        """Empty the write-ahead log, where deleted bytes may still stand, unless others use it."""
-        self._connections.checkpoint()
+    def snapshot(self) -> SqliteSnapshot:
+        """The file as it is at this moment, to be closed; writers go on meanwhile."""
+        from rotifer_engine._sqlite_snapshot import SqliteSnapshot
+
+        return SqliteSnapshot(self._connections)
+
+    def scrub(self) -> bool:
+        """Empty the write-ahead log, where deleted bytes may still stand, unless others use it.
+
+        Returns:
+            Whether it is empty now.
+        """
+        return self._connections.checkpoint()
 
     def close(self) -> None:
         """Close the connections of all threads; a later call raises StorageError."""
@@ -260,17 +284,22 @@ class SqliteTransaction:
     def find(self, key: str) -> EntrySummary | None:
         """The row with this key."""
         row = self._link.one(sql.FIND, (self._number, key.encode()))
-        return None if row is None else _summary(self._agent_id, row)
+        return None if row is None else summary_of(self._agent_id, row)
 
     def expired(self, moment: Moment, limit: int) -> Sequence[EntrySummary]:
         """Rows that are due to be purged, at most so many."""
         rows = self._link.each(sql.EXPIRED, (self._number, *moment, limit))
-        return [_summary(self._agent_id, row) for row in rows]
+        return [summary_of(self._agent_id, row) for row in rows]
 
     def candidates(self, category: str) -> Iterator[EntrySummary]:
         """Rows of a category, least recently updated first, one at a time."""
         for row in self._link.each(sql.CANDIDATES, (self._number, category)):
-            yield _summary(self._agent_id, row)
+            yield summary_of(self._agent_id, row)
+
+    def rows_after(self, order: int) -> Iterator[EntrySummary]:
+        """Rows written after this number of the update sequence, in its order, one at a time."""
+        for row in self._link.each(sql.ROWS_AFTER, (self._number, order)):
+            yield summary_of(self._agent_id, row)
 
     def put(self, entry: Entry, replaced: EntrySummary | None) -> None:
         """Insert the entry, or replace the row with its key; counts its bytes and its order."""
@@ -307,6 +336,12 @@ class SqliteTransaction:
         """Delete a row; counts its bytes."""
         self._link.run(sql.REMOVE, (self._number, row.key.encode()))
         self.used -= row.size
+
+    def remove_all(self) -> None:
+        """Delete all rows of the agent, and what was counted of it."""
+        self._link.run(sql.REMOVE_ROWS, (self._number,))
+        self._link.run(sql.REMOVE_AGENT, (self._number,))
+        self._number, self.used, self.order = None, 0, 0
 
     def commit(self, change_id: str) -> None:
         """Make it so, durably, and remember the change id."""

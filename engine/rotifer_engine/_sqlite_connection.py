@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from rotifer_engine._files import FileSystem
 from rotifer_engine._sqlite_errors import is_busy, storage_error
-from rotifer_engine._sqlite_text import BEGIN, SCHEMA, SCHEMA_VERSION
+from rotifer_engine._sqlite_text import BEGIN, META, SCHEMA, SCHEMA_VERSION
 from rotifer_engine.errors import StorageError
 
 __all__ = ["Connections", "Link"]
@@ -244,14 +244,33 @@ class Connections:
                 connection = link.relaxed
             self.patiently(lambda: connection.execute(statement, arguments))
 
-    def checkpoint(self) -> None:
-        """Move the write-ahead log into the file and empty it, unless somebody is using it."""
+    def checkpoint(self) -> bool:
+        """Move the write-ahead log into the file and empty it, unless somebody is using it.
+
+        Returns:
+            Whether it is empty now; if not, a later checkpoint does it, or the last close.
+        """
         link = self._link()
         with link.lock:
             try:
-                link.main.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                row = link.main.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             except sqlite3.Error:
-                return  # it will be done by a later one, or by the last close
+                return False
+        return row is not None and row[0] == 0
+
+    def snapshot(self) -> sqlite3.Connection:
+        """A connection of its own that reads the file as it is at this moment, to be closed."""
+        if self._closed:
+            raise self._closed_error()
+        connection = self._connect(durable=False)
+        try:
+            self.patiently(lambda: connection.execute("BEGIN"))
+            # The moment is that of the first read.
+            self.patiently(lambda: connection.execute(META).fetchone())
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def begin(self) -> Link:
         """This thread's link, holding the file's write lock."""

@@ -70,8 +70,8 @@ CREATE INDEX IF NOT EXISTS agent_memory_entry_followers
     ON agent_memory_entry (agent, updated_at) WHERE follows_agent = 1;
 """
 
-#: Everything but key, size, value: in the order in which rows are read.
-_META = (
+#: Everything of a row ``e`` but key, size, value: in the order in which rows are read.
+COLUMNS = (
     "e.category, e.created_by, e.created_domain, e.last_accessed_by, e.created_at, e.updated_at, "
     "e.read_scope, e.write_scope, e.share_policy, e.follows_agent, e.max_retention_days, "
     "e.auto_delete, e.anonymization, e.update_order"
@@ -89,11 +89,12 @@ def _due(agent: str, now: str, cutoff: str) -> str:
     )
 
 
-_LIVE = f"NOT {expired_sql('e', '?2', '?3')}"
+#: Whether the row ``e`` is there, for anyone who calls; ?2 is the time and ?3 the cut-off.
+LIVE = f"NOT {expired_sql('e', '?2', '?3')}"
 
 #: agent id, now, cutoff, key -> due, live, meta, value; no row when the agent has no memory yet.
 READ = f"""
-SELECT {_due("a.number", "?2", "?3")}, {_LIVE}, {_META}, e.value
+SELECT {_due("a.number", "?2", "?3")}, {LIVE}, {COLUMNS}, e.value
 FROM agent_memory a LEFT JOIN agent_memory_entry e ON e.agent = a.number AND e.key = ?4
 WHERE a.agent_id = ?1
 """  # noqa: S608 - made of our own words only, here and below
@@ -118,8 +119,8 @@ FROM agent_memory a WHERE a.agent_id = ?1
 
 #: agent id, now, cutoff, after key, limit, category -> key, size, meta.
 _PAGE = f"""
-SELECT e.key, e.size, {_META} FROM agent_memory_entry e
-WHERE e.agent = {_AGENT} AND e.key > ?4 AND {_LIVE} {{category}}
+SELECT e.key, e.size, {COLUMNS} FROM agent_memory_entry e
+WHERE e.agent = {_AGENT} AND e.key > ?4 AND {LIVE} {{category}}
 ORDER BY e.key LIMIT ?5
 """  # noqa: S608
 
@@ -131,8 +132,8 @@ def page(*, category: bool) -> str:
 
 #: agent id, now, cutoff, gene, domain, limit, then the filters' values -> key, meta, value.
 _SELECT = f"""
-SELECT e.key, {_META}, e.value FROM agent_memory_entry e
-WHERE e.agent = {_AGENT} AND {_LIVE} AND {scope_sql("e.read_scope", "?4", "?5")} {{filters}}
+SELECT e.key, {COLUMNS}, e.value FROM agent_memory_entry e
+WHERE e.agent = {_AGENT} AND {LIVE} AND {scope_sql("e.read_scope", "?4", "?5")} {{filters}}
 ORDER BY e.update_order DESC LIMIT ?6
 """  # noqa: S608
 
@@ -167,11 +168,13 @@ OPEN_AGENT = "SELECT number, used, update_order FROM agent_memory WHERE agent_id
 NEW_AGENT = "INSERT INTO agent_memory (agent_id, used, update_order) VALUES (?1, 0, 0)"
 
 #: number, key -> key, size, meta.
-FIND = f"SELECT e.key, e.size, {_META} FROM agent_memory_entry e WHERE e.agent = ?1 AND e.key = ?2"  # noqa: S608
+FIND = (
+    f"SELECT e.key, e.size, {COLUMNS} FROM agent_memory_entry e WHERE e.agent = ?1 AND e.key = ?2"  # noqa: S608
+)
 
 #: number, now, cutoff, limit -> key, size, meta. Two branches, so that each has its index.
 EXPIRED = f"""
-SELECT e.key, e.size, {_META} FROM agent_memory_entry e WHERE e.id IN (
+SELECT e.key, e.size, {COLUMNS} FROM agent_memory_entry e WHERE e.id IN (
     SELECT id FROM agent_memory_entry WHERE agent = ?1 AND expires_at <= ?2
     UNION ALL
     SELECT id FROM agent_memory_entry
@@ -182,8 +185,14 @@ ORDER BY e.update_order
 
 #: number, category -> key, size, meta.
 CANDIDATES = f"""
-SELECT e.key, e.size, {_META} FROM agent_memory_entry e
+SELECT e.key, e.size, {COLUMNS} FROM agent_memory_entry e
 WHERE e.agent = ?1 AND e.category = ?2 ORDER BY e.update_order
+"""  # noqa: S608
+
+#: number, order -> key, size, meta: the rows written after it, least recently updated first.
+ROWS_AFTER = f"""
+SELECT e.key, e.size, {COLUMNS} FROM agent_memory_entry e
+WHERE e.agent = ?1 AND e.update_order > ?2 ORDER BY e.update_order
 """  # noqa: S608
 
 #: An upsert, never REPLACE, which would lose createdBy and createdAt and count a row twice.
@@ -203,6 +212,16 @@ ON CONFLICT (agent, key) DO UPDATE SET
     update_order = excluded.update_order, value = excluded.value
 """
 
+#: agent id, cutoff, other cutoff -> live entries that follow the agent; how many of them are gone
+#: under the other one. Read from the index of followers alone.
+FOLLOWERS = """
+SELECT count(*), count(CASE WHEN updated_at <= ?3 THEN 1 END) FROM agent_memory_entry
+WHERE agent = (SELECT number FROM agent_memory WHERE agent_id = ?1)
+  AND follows_agent = 1 AND ifnull(updated_at > ?2, 1)
+"""
+
 REMOVE = "DELETE FROM agent_memory_entry WHERE agent = ?1 AND key = ?2"
+REMOVE_ROWS = "DELETE FROM agent_memory_entry WHERE agent = ?1"
+REMOVE_AGENT = "DELETE FROM agent_memory WHERE number = ?1"
 SAVE_AGENT = "UPDATE agent_memory SET used = ?2, update_order = ?3 WHERE number = ?1"
 SAVE_CHANGE = "UPDATE agent_memory_meta SET last_change = ?1"

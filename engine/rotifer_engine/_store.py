@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from types import TracebackType
-from typing import Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 from rotifer_engine._access import Caller
 from rotifer_engine._entry import Entry, EntrySummary
 from rotifer_engine._filter import Selection
 from rotifer_engine._retention import Moment
 
-__all__ = ["Store", "Transaction"]
+__all__ = ["Row", "Snapshot", "Store", "Transaction"]
 
 
 class Store(Protocol):
@@ -49,6 +49,14 @@ class Store(Protocol):
         """Bytes of the keys and values of all live entries."""
         ...  # pragma: no cover
 
+    def followers(self, agent_id: str, cutoff: int | None, other: int | None) -> tuple[int, int]:
+        """Live entries that follow the agent, and how many of them another cut-off would end."""
+        ...  # pragma: no cover
+
+    def snapshot(self) -> Snapshot:
+        """The store as it is at this moment, to be closed; writers go on meanwhile."""
+        ...  # pragma: no cover
+
     def last_change(self) -> str | None:
         """The id of the last change that was committed, for any agent; None when none was."""
         ...  # pragma: no cover
@@ -57,12 +65,72 @@ class Store(Protocol):
         """Begin to write: from here to the end no other writer can, in any process."""
         ...  # pragma: no cover
 
-    def scrub(self) -> None:
-        """Leave nothing of deleted entries on the disk, as far as that is possible now."""
+    def scrub(self) -> bool:
+        """Leave nothing of deleted values on the disk; whether that was possible now."""
         ...  # pragma: no cover
 
     def close(self) -> None:
         """Close everything that is open."""
+        ...  # pragma: no cover
+
+
+class Row(NamedTuple):
+    """A row as it is kept, for a check: nothing about it is taken for granted."""
+
+    key: bytes
+    size: int
+    value_size: int
+    category: str
+    created_by: str
+    created_domain: str | None
+    last_accessed_by: str
+    updated_at: int
+    follows_agent: int
+    max_retention_days: int | None
+    expires_at: int | None
+    order: int
+
+
+class Snapshot(Protocol):
+    """A store as it was at one moment.
+
+    Args:
+        store_id: the store's own id.
+        last_change: the id of the last change that was committed; None when none was.
+    """
+
+    store_id: str
+    last_change: str | None
+
+    def counted(self, agent_id: str) -> tuple[int, int]:
+        """What the store has counted: the agent's bytes, and its update sequence."""
+        ...  # pragma: no cover
+
+    def rows(self, agent_id: str) -> Iterator[Row]:
+        """All rows of an agent, expired ones too, least recently updated first."""
+        ...  # pragma: no cover
+
+    def entries(self, agent_id: str, categories: Sequence[str], moment: Moment) -> Iterator[Entry]:
+        """Live entries of these categories, least recently updated first, one at a time."""
+        ...  # pragma: no cover
+
+    def faults(self, limit: int) -> Iterator[str]:
+        """What is wrong with the store as a file, at most so many of each kind."""
+        ...  # pragma: no cover
+
+    def close(self) -> None:
+        """Let the moment go."""
+        ...  # pragma: no cover
+
+    def __enter__(self) -> Self: ...  # pragma: no cover
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
         ...  # pragma: no cover
 
 
@@ -99,6 +167,14 @@ class Transaction(Protocol):
 
     def remove(self, row: EntrySummary) -> None:
         """Delete a row; counts its bytes."""
+        ...  # pragma: no cover
+
+    def rows_after(self, order: int) -> Iterator[EntrySummary]:
+        """Rows written after this number of the update sequence, in its order, one at a time."""
+        ...  # pragma: no cover
+
+    def remove_all(self) -> None:
+        """Delete all rows of the agent, and what was counted of it."""
         ...  # pragma: no cover
 
     def commit(self, change_id: str) -> None:

@@ -1,0 +1,207 @@
+"""The audit log against the rows of an agent, and the log's own lines (memory §9).
+
+The log is read once, a line at a time. What is kept of it grows with the agent's entries, not with
+the log. A log that was rotated begins with ``memory.continued``: it tells what happened since, so
+an entry that it never mentions is older than it; one that it mentions must be as it says.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from rotifer_engine._audit import ACTIONS, record_of, store_of
+from rotifer_engine._entry import entry_id
+from rotifer_engine._input import shown
+from rotifer_engine._reading import MAX_LINE_BYTES
+from rotifer_engine._replay import Line, made
+
+if TYPE_CHECKING:
+    from rotifer_engine._findings import Findings
+    from rotifer_engine._reading import LineReader
+    from rotifer_engine._store import Snapshot
+
+__all__ = ["Seen", "check_log"]
+
+_PART = "audit log"
+_TORN = "a crash can leave such a line; look at it, then take it out or rotate the log"
+_DIFFERS = "one of the two was changed by hand or is an older copy: restore both from the same copy"
+
+
+class Seen(NamedTuple):
+    """How many lines there were, and whether they go back to the beginning."""
+
+    lines: int
+    foreign: int
+    other_stores: int
+    whole: bool
+
+
+def check_log(
+    agent_id: str,
+    log: LineReader,
+    snapshot: Snapshot,
+    sizes: dict[str, int],
+    findings: Findings,
+) -> Seen:
+    """Read the log and compare it with the rows.
+
+    Args:
+        agent_id: whose rows.
+        log: the log, as it was when the snapshot was taken.
+        snapshot: the store.
+        sizes: the size of the entry of each key.
+        findings: what should not be goes there.
+    """
+    reading = _Reading(agent_id, snapshot.store_id, findings)
+    present: dict[str, object] = {}
+    removed: set[str] = set()
+    last_change = snapshot.last_change
+    try:
+        for line in made(reading.lines(log), last_change):
+            reading.last_made = line.change_id
+            key = line.key
+            if not isinstance(key, str):
+                continue
+            if (ACTIONS[line.action].effect or 0) >= 0:
+                present[key] = line.size
+                removed.discard(key)
+            else:
+                present.pop(key, None)
+                if key in sizes:  # of all that was ever removed, only this can be a fault
+                    removed.add(key)
+    except OSError as error:
+        findings.add(
+            _PART, f"it cannot be read to its end: {error.strerror or error}", "check the disk"
+        )
+        return reading.seen()
+    if reading.begun:
+        if reading.last_made != last_change:
+            findings.add(_PART, "its last change is not the last one of the database", _DIFFERS)
+        _compare(sizes, present, removed, findings, whole=reading.whole)
+    return reading.seen()
+
+
+def _compare(
+    sizes: dict[str, int],
+    present: dict[str, object],
+    removed: set[str],
+    findings: Findings,
+    *,
+    whole: bool,
+) -> None:
+    for key, size in sizes.items():
+        if key not in present:
+            if whole and key not in removed:
+                message = f"it does not know the entry {key!a}"
+                findings.add(_PART, message, _DIFFERS, kind="unknown to it")
+            elif key in removed:
+                message = f"it says that the entry {key!a} was removed, and it is there"
+                findings.add(_PART, message, _DIFFERS, kind="not removed")
+        elif present[key] != size:
+            message = (
+                f"it says that the entry {key!a} has {shown(present[key])} bytes; it has {size:,}"
+            )
+            findings.add(_PART, message, _DIFFERS, kind="of another size")
+    for key in present:
+        if key not in sizes:
+            message = f"it says that there is an entry {key!a}, and it is not there"
+            findings.add(_PART, message, _DIFFERS, kind="missing")
+
+
+class _Reading:
+    """The lines of one store, as they are read; judges each by itself."""
+
+    def __init__(self, agent_id: str, store_id: str, findings: Findings) -> None:
+        self._agent_id = agent_id
+        self._store_id = store_id
+        self._findings = findings
+        self._lines = self._foreign = self._others = 0
+        self.begun = False
+        self.whole = False
+        self.last_made: str | None = None
+
+    def seen(self) -> Seen:
+        """What was counted."""
+        return Seen(self._lines, self._foreign, self._others, self.whole)
+
+    def lines(self, log: LineReader) -> Iterator[Line]:
+        """The lines about this store; keys and sizes only of this agent's entries."""
+        change_id = ""
+        for number, raw in log.numbered():
+            fields = self._parse(number, raw)
+            if fields is None:
+                continue
+            found = record_of(fields)
+            if found is None:
+                self._judge_foreign(number, fields)
+                continue
+            action, change = found
+            if store_of(change) != self._store_id:
+                self._others += 1
+                continue
+            if not self.begun:
+                self.begun, self.whole = True, action != "memory.continued"
+            if action == "memory.continued":
+                self.last_made = change
+            if change != change_id:  # one text for all lines of a change
+                change_id = change
+            if ACTIONS[action].effect is None or fields.get("agent_id") != self._agent_id:
+                yield Line(action, change_id)
+            else:
+                key = self._key(number, action, fields)
+                yield Line(action, change_id, self._agent_id, key, fields.get("size"))
+
+    def _parse(self, number: int, raw: bytes | None) -> dict[str, object] | None:
+        if raw is None:
+            self._lines += 1
+            self._torn(number, f"has more than {MAX_LINE_BYTES:,} bytes")
+            return None
+        if not raw.strip():
+            return None
+        self._lines += 1
+        try:
+            fields = json.loads(raw)
+        except (ValueError, RecursionError):
+            self._torn(number, "is not JSON")
+            return None
+        if not isinstance(fields, dict):
+            self._torn(number, "is no JSON object")
+            return None
+        return fields
+
+    def _torn(self, number: int, what: str) -> None:
+        self._findings.add(_PART, f"line {number:,} {what}", _TORN, kind="torn or foreign lines")
+
+    def _judge_foreign(self, number: int, fields: dict[str, object]) -> None:
+        action, change = fields.get("action"), fields.get("change_id")
+        if isinstance(change, str) and store_of(change) == self._store_id:
+            self._findings.add(
+                _PART,
+                f"line {number:,} has the action {shown(action)}, which this version does not know",
+                "upgrade rotifer-bridge, or look whether the line was changed by hand",
+                kind="unknown actions",
+            )
+        else:
+            self._foreign += 1
+
+    def _key(self, number: int, action: str, fields: dict[str, object]) -> str | None:
+        """The key that the line is about, if it and the entry's id belong together."""
+        key = fields.get("key")
+        if action == "memory.erase" and key is None:
+            return None
+        try:
+            whole = isinstance(key, str) and fields.get("entry_id") == entry_id(
+                self._agent_id, key.encode()
+            )
+        except UnicodeEncodeError:
+            whole = False
+        if not whole:
+            self._findings.add(
+                _PART,
+                f"line {number:,} has an entry_id that is not that of its key",
+                "the line was changed by hand: restore the log from a copy",
+                kind="wrong ids",
+            )
+        return key if isinstance(key, str) else None
