@@ -99,21 +99,21 @@ def test_processes_together_never_exceed_the_quota(world, start):
 
 def test_mixed_calls_of_many_processes(world, start):
     """Four do everything to the same keys in a memory that is too small; the records agree."""
-    workers = [start("mixed", letter, 250, 700) for letter in "abcd"]
+    workers = [start("mixed", letter, 250, 250) for letter in "abcd"]
     go(*workers)
     most = 0
     while any(worker.poll() is None for worker in workers):
         most = max(most, world.memory.usage())
 
     assert ["done\n"] * 4 == [worker.stdout.readline() for worker in workers]
-    assert 0 < most <= 700
+    assert 0 < most <= 250
     actions = {json.loads(line)["action"] for line in whole(world)}
     assert {"memory.create", "memory.update", "memory.delete", "memory.evict"} == actions
 
 
 def test_the_log_is_in_the_order_of_the_changes(world, start):
     """Creation, update and removal of each key follow each other as they can only have happened."""
-    workers = [start("mixed", letter, 200, 700) for letter in "abc"]
+    workers = [start("mixed", letter, 200, 250) for letter in "abc"]
     go(*workers)
     for worker in workers:
         worker.wait()
