@@ -52,7 +52,7 @@ def parse_quota(text: object) -> int:
     """
     if not isinstance(text, str):
         raise InvalidInput(f"memory quota must be a string; got {kind(text)}; {_EXAMPLE}")
-    match = re.fullmatch(_QUOTA, text, re.IGNORECASE)
+    match = re.fullmatch(_QUOTA, text, re.ASCII | re.IGNORECASE)  # ASCII: U+212A is no K
     if match is None or len(text) > 100 or not (match[1] or match[2]):
         raise InvalidInput(f"memory quota {shown(text)} cannot be read; {_EXAMPLE}")
     whole, fraction, unit = match[1], match[2] or "", match[3].upper()
