@@ -200,7 +200,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_once)
 
 def _parse(raw: bytes) -> dict[str, Any]:
     try:
-        value = _DECODER.decode(raw.decode())
+        value = _DECODER.decode(raw.decode().rstrip("\r\n"))
     except (ValueError, RecursionError) as error:
         # Not the text of the error, which for bytes that are no UTF-8 holds parts of the line.
         column = (
@@ -217,7 +217,8 @@ def _check_header(fields: dict[str, Any]) -> None:
         raise InvalidInput(f'this is no export of a memory: it has no "format":"{FORMAT}"')
     version = fields.get("version")
     if version != VERSION or isinstance(version, bool):
-        got = shown(version) if isinstance(version, (int, str)) else kind(version)
+        plain = isinstance(version, (int, str)) and not isinstance(version, bool)
+        got = shown(version) if plain else kind(version)
         raise InvalidInput(
             f"the export's format is version {got}; this rotifer-bridge knows {VERSION}"
         )
