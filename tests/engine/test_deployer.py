@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
+import subprocess
+
 import pytest
 
 from rotifer_engine import (
+    ABSENT,
     AccessPolicy,
+    DataPolicy,
     EntryNotFound,
     InvalidInput,
+    RetentionPolicy,
+    replay,
 )
 
+DAY = 86_400_000
 MINE = AccessPolicy("CREATOR_GENE_ONLY", "CREATOR_GENE_ONLY", "PRIVATE")
 
 
@@ -86,3 +95,115 @@ class TestDeployer:
         assert 1 == len({line["change_id"] for line in lines})
         with pytest.raises(InvalidInput):
             world.memory.delete_category(None)
+
+
+MARK = b"a value that nobody may find again "
+
+
+def holding(world):
+    """The files of the memory in which the marked values stand.
+
+    Another process reads them: closing one of SQLite's files here would drop this process's locks.
+    """
+    paths = [os.path.join(world.state, name) for name in os.listdir(world.state)]
+    found = subprocess.run(["grep", "-lF", MARK, *paths], capture_output=True, check=False)
+    assert found.returncode in {0, 1}
+    return set(found.stdout.splitlines())
+
+
+class TestErase:
+    """The whole memory goes, for good."""
+
+    def test_all_of_it(self, world, a, c):
+        """Every entry whatever its policy, one line each and one for the whole; others' stay."""
+        world.agent("other").write(a, "theirs", b"", "PREFERENCE")
+        world.memory.write(a, "one", b"123", "PREFERENCE", MINE)
+        world.memory.write(c, "two", b"", "CACHE", MINE)
+
+        assert (2, True) == world.memory.erase()
+        assert ([], 0) == (world.keys(), world.memory.usage())
+        assert ["theirs"] == world.keys(world.agent("other"))
+        *_, one, two, last = world.lines()
+        assert [("memory.delete", "one", 6), ("memory.delete", "two", 3), ("memory.erase", None, None)] == [
+            (line["action"], line["key"], line["size"]) for line in (one, two, last)
+        ]  # fmt: skip
+        assert {("erase", "deployer", last["change_id"])} == {
+            (line["operation"], line["gene_id"], line["change_id"]) for line in (one, two, last)
+        }
+        with open(world.audit_path, "rb") as file:
+            assert {world.memory.agent_id: set(), "other": {"theirs"}} == replay(file)
+        assert world.memory.check().ok
+
+    def test_again(self, world, a):
+        """Nothing is left to be done, and no line is written."""
+        assert (0, True) == world.memory.erase()
+        world.memory.write(a, "k", b"", "CACHE")
+        world.memory.delete(a, "k")
+        assert (0, True) == world.memory.erase()
+        assert (0, True) == world.memory.erase()
+
+        assert ["memory.create", "memory.delete", "memory.erase"] == world.actions()
+
+    def test_what_expired_is_told_as_that(self, world, a):
+        """It is purged before, by lines of its own."""
+        world.memory.write(a, "k", b"", "CACHE", ABSENT, RetentionPolicy(1, False, False))
+        world.clock.move(DAY)
+
+        assert 0 == world.memory.erase().entries
+        assert ["memory.create", "memory.expire", "memory.erase"] == world.actions()
+
+    def test_the_values_are_in_no_file(self, world, a):
+        """Small and large ones, also while the database stays open."""
+        memory = world.agent(quota_bytes=10**7)
+        for number in range(20):
+            memory.write(a, f"{number}", MARK * (1 + 1_000 * number), "PREFERENCE")
+        assert holding(world)
+
+        assert memory.erase() == (20, True)
+        assert set() == holding(world)
+
+    def test_while_somebody_reads(self, world, a):
+        """It is said that the values may still stand in the log of the database; again cleans."""
+        world.memory.write(a, "k", MARK, "PREFERENCE")
+        with sqlite3.connect(world.database, isolation_level=None) as other:
+            other.execute("BEGIN")
+            other.execute("SELECT * FROM agent_memory_entry").fetchall()
+
+            assert (1, False) == world.memory.erase()
+            assert holding(world)
+        other.close()
+        assert (0, True) == world.memory.erase()
+        assert set() == holding(world)
+
+    def test_another_memory_begins(self, world, a):
+        """The agent may write again, as one that never had a memory."""
+        world.memory.write(a, "k", b"old", "CACHE")
+        world.memory.erase()
+        world.memory.write(a, "k", b"new", "CACHE")
+
+        assert b"new" == world.memory.read(a, "k").value
+        assert world.memory.check().ok
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "counts"),
+    [
+        (None, None, (3, 0)),
+        (None, 30, (3, 0)),
+        (None, 10, (3, 2)),
+        (10, 5, (1, 0)),
+        (11, 10, (3, 2)),
+        (12, 1, (3, 3)),
+    ],
+)
+def test_followers(world, a, now, then, counts):
+    """How many entries follow the agent's data policy, and how many another one would end."""
+    memory = world.agent(data_policy=DataPolicy(now, False, False))
+    for number in range(2):
+        memory.write(a, f"{number}", b"", "PATTERN")
+    memory.write(a, "own", b"", "PATTERN", ABSENT, RetentionPolicy(now, False, False))
+    world.clock.move(8 * DAY)
+    memory.write(a, "2", b"", "PATTERN")
+    world.clock.move(2 * DAY)
+
+    assert counts == memory.followers(DataPolicy(then, False, False))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import sqlite3
 
@@ -103,7 +105,7 @@ class Stage:
         rows = {row.key: row for row in memory.list()}
         with sqlite3.connect(self.world.database) as connection:
             values = dict(connection.execute("SELECT key, value FROM agent_memory_entry"))
-            (used,) = connection.execute("SELECT used FROM agent_memory").fetchone()
+            (used,) = connection.execute("SELECT total(used) FROM agent_memory").fetchone()
         connection.close()
         assert used == sum(row.size for row in rows.values()) <= self.quota
         assert rows.keys() == {key.decode() for key in values}
@@ -119,6 +121,38 @@ def stage(request, make_world):
     return Stage(make_world, request.param)
 
 
+def _line(key, value):
+    """A line of an export."""
+    gene = "v2:" + "a" * 64
+    return {
+        "category": "PATTERN",
+        "key": key,
+        "value": value,
+        "createdBy": gene,
+        "createdDomain": None,
+        "lastAccessedBy": gene,
+        "createdAt": "2023-11-14T22:13:20.000Z",
+        "updatedAt": "2023-11-14T22:13:20.000Z",
+        "accessPolicy": ALL.to_json(),
+        "retentionPolicy": None,
+    }
+
+
+EXPORT = b"\n".join(
+    json.dumps(line).encode()
+    for line in (
+        {
+            "format": "rotifer-memory",
+            "version": 1,
+            "agentId": "x",
+            "exportedAt": "2023-11-14T22:13:20.000Z",
+        },
+        _line("k", "AAAA"),
+        _line("imported", "AQID"),
+        {"end": True, "entries": 2},
+    )
+)
+
 CALLS = {
     "create": lambda m, a, _c: m.write(a, "new", bytes(10), "CACHE"),
     "update": lambda m, a, _c: m.write(a, "k", b"new", "PATTERN"),
@@ -132,6 +166,10 @@ CALLS = {
     "list": lambda m, _a, _c: list(m.list()),
     "delete key": lambda m, _a, _c: m.delete_key("k"),
     "delete category": lambda m, _a, _c: m.delete_category("CACHE"),
+    "erase": lambda m, _a, _c: m.erase(),
+    "export": lambda m, _a, _c: m.export_to(io.BytesIO(), with_cache=True),
+    "import": lambda m, _a, _c: m.import_from(io.BytesIO(EXPORT), replace=True),
+    "check": lambda m, _a, _c: m.check(),
 }
 
 
