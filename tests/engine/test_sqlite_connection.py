@@ -195,11 +195,12 @@ def test_writers_are_not_starved(make_world, a):
     done = []
 
     def work(number):
-        memory = world.agent(audit=AuditLog(world.audit_path, files=world.files, clock=world.clock))
+        audit = AuditLog(world.audit_path, files=world.files, clock=world.clock)
+        memory = world.agent(audit=audit)
         for step in range(30):
             memory.write(a, f"{number}/{step}", b"", "CACHE")
         done.append(number)
-        memory._ledger._audit.close()
+        audit.close()
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
     for thread in threads:
