@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import sqlite3
 
 import pytest
@@ -353,16 +352,3 @@ def test_an_interrupt_rolls_back(make_world, a):
     assert b"old" == world.memory.read(a, "k").value
     world.memory.write(a, "k", b"new", "CACHE")
     assert "memory.abandoned" == world.actions()[-2]
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for root")
-def test_a_read_only_folder(world, a):
-    """It is told as such; what is there can not be changed."""
-    world.memory.write(a, "k", b"", "CACHE")
-    world.close()
-    os.chmod(world.state, 0o500)
-    try:
-        with pytest.raises(StorageError):
-            world.open().write(a, "k", b"", "CACHE")
-    finally:
-        os.chmod(world.state, 0o700)
