@@ -36,7 +36,9 @@ demo: .venv/.ready ## run the formatter example: an agent that remembers
 	@$(BIN)/python examples/formatter/demo.py
 
 test: check shim-check ## pass every check and test
-	$(BIN)/python -m pytest -n 2 -q
+	$(BIN)/python -m pytest -n 2 -q --ignore=tests/engine
+	$(BIN)/python -m pytest -n 2 -q tests/engine --cov=rotifer_engine --cov-report=json:.coverage.json
+	$(BIN)/python tests/branches.py .coverage.json 95
 
 test-long: .venv/.ready ## the long runs of the model tests
 	$(BIN)/python -m pytest -m long -q
@@ -59,4 +61,4 @@ bench: .venv/.ready ## measure: memory calls and cold start, as ratios
 	$(BIN)/python benchmarks/cold_start.py
 
 clean: ## remove what the targets made
-	rm -rf .venv node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage*
