@@ -14,7 +14,7 @@ from rotifer_bridge._names import check_agent_name, check_domain, shown
 from rotifer_bridge._now import now_text
 from rotifer_bridge._record import AgentRecord, new_record, save_record
 from rotifer_bridge.errors import AgentError, GeneError, RotiferError, UsageError
-from rotifer_engine import DEFAULT_QUOTA_BYTES, AgentMemoryError, parse_quota
+from rotifer_engine import DEFAULT_QUOTA_BYTES, AgentMemoryError, DataPolicy, parse_quota
 from rotifer_engine._quota import MAX_QUOTA_BYTES
 
 if TYPE_CHECKING:
@@ -79,17 +79,19 @@ def change_agent(
     composition: str | dict[str, Any] | None = None,
     par_merge: str | None = None,
     memory_quota: int | str | None = None,
+    data_policy: object = None,
 ) -> Created:
-    """Give an agent other genes, another composition or quota; None leaves each as it is.
+    """Give an agent other genes, composition, quota or data policy; None leaves each as it is.
 
     The memory is the agent's: it stays, and the new genes find what the old ones left.
 
     Raises:
         RotiferError: nothing to change, or a part is refused; the record is as it was.
     """
-    if all(part is None for part in (genes, composition, par_merge, memory_quota)):
+    if all(part is None for part in (genes, composition, par_merge, memory_quota, data_policy)):
         raise UsageError(
-            "nothing to change", help="name -g, --composition, --par-merge or --memory-quota"
+            "nothing to change",
+            help="name -g, --composition, --par-merge, --memory-quota or --data-policy",
         )
     project.make_state_dirs()
     with lock_folder(project.agents_dir):
@@ -103,6 +105,8 @@ def change_agent(
             document["strategy"] = "manual"
         if memory_quota is not None:
             document["memoryQuotaBytes"] = _quota(memory_quota)
+        if data_policy is not None:
+            document["dataPolicy"] = _data_policy(data_policy)
         record = save_record(project.agents_dir, document)
     return Created(record, _warnings(loaded, record.composition["type"]))
 
@@ -182,6 +186,13 @@ def _quota(wanted: int | str) -> int:
     if isinstance(wanted, bool) or not 1 <= wanted <= MAX_QUOTA_BYTES:
         raise UsageError(f"memory quota is {wanted} bytes; it must be 1 to {MAX_QUOTA_BYTES:,}")
     return wanted
+
+
+def _data_policy(wanted: object) -> dict[str, object]:
+    try:
+        return DataPolicy.parse(wanted, "dataPolicy").to_json()
+    except AgentMemoryError as error:
+        raise UsageError(f"--data-policy: {error.message}") from None
 
 
 def _refuse_duplicate(project: Project, name: str) -> None:

@@ -53,8 +53,12 @@ def test_the_commands_are_there():
         ("rotifer", "agent", "set"),
         ("rotifer", "agent", "list"),
         ("rotifer", "agent", "run"),
+        ("rotifer", "agent", "delete"),
         ("rotifer", "agent", "memory", "list"),
         ("rotifer", "agent", "memory", "delete"),
+        ("rotifer", "agent", "memory", "export"),
+        ("rotifer", "agent", "memory", "import"),
+        ("rotifer", "agent", "memory", "check"),
         ("rotifer", "node", "install"),
         ("rotifer", "doctor"),
     } == set(LEAVES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -13,84 +14,108 @@ from rotifer_bridge.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rotifer_bridge._project import Project
     from rotifer_engine import AgentMemory, EntrySummary
 
-__all__ = ["delete_command", "list_command"]
+__all__ = ["delete_command", "list_command", "open_memory", "opened"]
 
 SORTS = ("key", "size", "updated", "category")
 _CATEGORY_HELP = "PREFERENCE, PATTERN, CONTEXT or CACHE."
 
 
 @contextmanager
-def _memory(name: str) -> Iterator[AgentMemory]:
+def opened(name: str) -> Iterator[tuple[Project, AgentMemory]]:
+    """The project, and the memory of the agent of this name, closed at the end."""
     from rotifer_bridge._project import Project
 
     project = Project.find()
     try:
-        yield project.memory(project.record(name))
+        yield project, project.memory(project.record(name))
     finally:
         project.close()
 
 
-def _sorted(entries: list[EntrySummary], sort: str) -> list[EntrySummary]:
-    """They come in the order of the keys' bytes; the largest and the latest stand first."""
+@contextmanager
+def open_memory(name: str) -> Iterator[AgentMemory]:
+    """The memory of the agent of this name, closed at the end."""
+    with opened(name) as (_, memory):
+        yield memory
+
+
+def _in_order(memory: AgentMemory, category: str | None, sort: str) -> Iterator[EntrySummary]:
+    """Entries come in the order of their keys' bytes; the largest and the latest stand first.
+
+    By key and by category they come one at a time, so a million of them need no room. The other
+    two orders hold them all.
+    """
+    if sort == "category" and category is None:
+        from rotifer_engine import CATEGORIES
+
+        return chain.from_iterable(map(memory.list, sorted(CATEGORIES)))
+    entries = memory.list(category)
     if sort == "size":
-        entries.sort(key=lambda entry: -entry.size)
-    elif sort == "updated":
-        entries.sort(key=lambda entry: -entry.order)
-    elif sort == "category":
-        entries.sort(key=lambda entry: entry.category)
+        return iter(sorted(entries, key=lambda entry: -entry.size))
+    if sort == "updated":
+        return iter(sorted(entries, key=lambda entry: -entry.order))
     return entries
 
 
 def _list(name: str, category: str | None, sort: str, as_json: bool) -> None:
-    from rotifer_bridge._text import table
+    with open_memory(name) as memory:
+        entries = _in_order(memory, category, sort)
+        usage, quota = memory.usage(), memory.quota_bytes
+        if as_json:
+            _print_json({"agent": name, "usageBytes": usage, "quotaBytes": quota}, entries)
+        else:
+            _print_table(entries, category)
+    if not as_json:
+        from rotifer_engine import format_size
+
+        say(f"{format_size(usage)} of {format_size(quota)} used ({usage:,} of {quota:,} bytes)")
+
+
+def _print_json(head: dict[str, object], entries: Iterator[EntrySummary]) -> None:
+    """One document, written as its entries come."""
+    import json
+
+    from rotifer_engine import format_time
+
+    say(json.dumps(head, separators=(",", ":"))[:-1] + ',"entries":[', end="")
+    comma = ""
+    for entry in entries:
+        fields = {
+            "key": entry.key,
+            "category": entry.category,
+            "size": entry.size,
+            "createdBy": entry.created_by,
+            "updatedAt": format_time(entry.updated_at),
+        }
+        say(comma + json.dumps(fields, separators=(",", ":")), end="")
+        comma = ","
+    say("]}")
+
+
+def _print_table(entries: Iterator[EntrySummary], category: str | None) -> None:
+    from rotifer_bridge._text import table_lines
     from rotifer_engine import format_size, format_time
 
-    with _memory(name) as memory:
-        entries = _sorted(list(memory.list(category)), sort)
-        usage, quota = memory.usage(), memory.quota_bytes
-    if as_json:
-        import json
-
-        document = {
-            "agent": name,
-            "usageBytes": usage,
-            "quotaBytes": quota,
-            "entries": [
-                {
-                    "key": entry.key,
-                    "category": entry.category,
-                    "size": entry.size,
-                    "createdBy": entry.created_by,
-                    "updatedAt": format_time(entry.updated_at),
-                }
-                for entry in entries
-            ],
-        }
-        say(json.dumps(document, separators=(",", ":")))
-        return
-    if entries:
-        rows = [
-            [
-                entry.key,
-                entry.category,
-                format_size(entry.size),
-                entry.created_by,
-                format_time(entry.updated_at),
-            ]
-            for entry in entries
-        ]
-        say(
-            table(
-                ["Key", "Category", "Size", "Creator", "Updated"],
-                rows,
-                right=frozenset({2}),
-            )
-        )
-    else:
+    first = next(entries, None)
+    if first is None:
         note("nothing is remembered" + (f" in {category}" if category else ""))
-    say(f"{format_size(usage)} of {format_size(quota)} used ({usage:,} of {quota:,} bytes)")
+        return
+    rows = (
+        [
+            entry.key,
+            entry.category,
+            format_size(entry.size),
+            entry.created_by,
+            format_time(entry.updated_at),
+        ]
+        for entry in chain([first], entries)
+    )
+    head = ["Key", "Category", "Size", "Creator", "Updated"]
+    for line in table_lines(head, rows, right=frozenset({2})):
+        say(line)
 
 
 def _delete(name: str, key: str | None, category: str | None) -> None:
@@ -99,7 +124,7 @@ def _delete(name: str, key: str | None, category: str | None) -> None:
             "give exactly one of --key and --category",
             help="--key deletes one entry, --category all entries of one category",
         )
-    with _memory(name) as memory:
+    with open_memory(name) as memory:
         if key is not None:
             deleted = memory.delete_key(key)
         else:

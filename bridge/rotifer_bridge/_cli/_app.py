@@ -15,12 +15,16 @@ __all__ = ["invoke", "root"]
 _AGENT_MEMORY = {
     "list": "_agent_memory:list_command",
     "delete": "_agent_memory:delete_command",
+    "export": "_agent_memory_transfer:export_command",
+    "import": "_agent_memory_transfer:import_command",
+    "check": "_agent_memory_check:command",
 }
 _AGENT = {
     "create": "_agent_create:command",
     "set": "_agent_set:command",
     "list": "_agent_list:command",
     "run": "_agent_run:click_command()",
+    "delete": "_agent_delete:command",
     "memory": "_app:agent_memory",
 }
 _NODE = {"install": "_node_install:command"}
@@ -58,8 +62,10 @@ def _group(name: str, places: dict[str, str], text: str) -> _Lazy:
     return _Lazy(places, name=name, help=text)
 
 
-agent_memory = _group("memory", _AGENT_MEMORY, "Look at what an agent remembers, and clear it.")
-agent = _group("agent", _AGENT, "Create, run and look at agents.")
+agent_memory = _group(
+    "memory", _AGENT_MEMORY, "Look at what an agent remembers, check, move and clear it."
+)
+agent = _group("agent", _AGENT, "Create, run, change and delete agents.")
 node = _group("node", _NODE, "The Node that runs the genes.")
 
 

@@ -18,15 +18,19 @@ class OutputError(Exception):
     """The result could not be written to stdout."""
 
 
-def say(text: str) -> None:
+def say(text: str, *, end: str = "\n") -> None:
     """A line of the result.
+
+    Args:
+        text: the line.
+        end: what stands after it.
 
     Raises:
         BrokenPipeError: whoever read stdout has closed it.
         OutputError: it cannot be written, for any other reason.
     """
     try:
-        print(text)  # noqa: T201 - this is the command line
+        print(text, end=end)  # noqa: T201 - this is the command line
     except BrokenPipeError:
         raise
     except OSError as error:

@@ -1,0 +1,130 @@
+"""The files that a memory is exported to and imported from.
+
+What is exported is as private as the memory itself, so the file is too; and it is there whole or
+not at all.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from rotifer_bridge.errors import ProjectError, UsageError
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from rotifer_bridge._project import Project
+
+__all__ = ["STANDARD", "input_file", "output_file"]
+
+STANDARD = "-"  # standard input or output in the place of a file
+
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}
+_CHUNK = 1024 * 1024
+
+
+@contextmanager
+def output_file(path: str, *, force: bool) -> Iterator[BinaryIO]:
+    """A file to write bytes to, for its owner only, that stands at ``path`` once it is whole.
+
+    Args:
+        path: where to.
+        force: whether to replace what is there.
+
+    Raises:
+        UsageError: something is there already.
+        ProjectError: it cannot be written; nothing is left of it.
+    """
+    if not force and os.path.lexists(path):
+        raise _exists(path)
+    draft = f"{path}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+    try:
+        fd = os.open(
+            draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+        )
+        try:
+            with open(fd, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(fd)
+            _give_name(draft, path, force=force)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(draft)
+        folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise _cannot("write", path, error) from None
+
+
+def _give_name(draft: str, path: str, *, force: bool) -> None:
+    """Rename; without force, never over a file that came to be there meanwhile."""
+    if not force:
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            raise _exists(path) from None
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+        else:
+            return
+        if os.path.lexists(path):
+            raise _exists(path)
+    os.replace(draft, path)
+
+
+@contextmanager
+def input_file(path: str, project: Project) -> Iterator[BinaryIO]:
+    """A file to read bytes from, as a whole: nobody has to wait for its other end.
+
+    A pipe is read to its end first, into a file without a name in the project's private folder:
+    an import keeps the memory's other writers waiting, and a pipe may take its time.
+
+    Args:
+        path: where from; ``-`` is the standard input.
+        project: whose private folder holds the file without a name.
+
+    Raises:
+        ProjectError: it cannot be read.
+    """
+    try:
+        with (
+            open(0 if path == STANDARD else path, "rb", closefd=path != STANDARD) as given,
+            _whole(given, project) as file,
+        ):
+            yield file
+    except OSError as error:
+        what = "the standard input" if path == STANDARD else path
+        raise _cannot("read", what, error) from None
+
+
+@contextmanager
+def _whole(given: BinaryIO, project: Project) -> Iterator[BinaryIO]:
+    if stat.S_ISREG(os.fstat(given.fileno()).st_mode):
+        yield given
+        return
+    import shutil
+    from tempfile import TemporaryFile
+
+    project.make_state_dirs()
+    with TemporaryFile(dir=project.state_dir) as spool:
+        shutil.copyfileobj(given, spool, _CHUNK)
+        spool.seek(0)
+        yield spool
+
+
+def _exists(path: str) -> UsageError:
+    return UsageError("there is something already", where=path, help="--force replaces it")
+
+
+def _cannot(verb: str, path: str, error: OSError) -> ProjectError:
+    return ProjectError(f"cannot {verb} this: {(error.strerror or str(error)).lower()}", where=path)
