@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from rotifer_bridge._door import Door
 from rotifer_bridge._early import launch_in
 from rotifer_bridge._failure import refusal
+from rotifer_bridge._json import NotJSON, parse_json
 from rotifer_bridge._node import find_node
+from rotifer_bridge._text import shown_path
 from rotifer_bridge._worker import Worker
 from rotifer_bridge.errors import (
     AgentError,
     CompositionFailed,
     GeneError,
+    GeneFailed,
     RunError,
     UsageError,
 )
@@ -30,10 +33,12 @@ if TYPE_CHECKING:
     from rotifer_bridge._record import AgentRecord
     from rotifer_engine import AgentMemory
 
-__all__ = ["TIME_LIMIT", "Agent", "RunResult", "Step", "start_worker"]
+__all__ = ["TIME_LIMIT", "TIME_LIMIT_MAX", "Agent", "RunResult", "Step", "start_worker"]
 
 TIME_LIMIT = 60.0
 """Seconds a gene has for one run, loading included."""
+TIME_LIMIT_MAX = 86_400.0
+"""The most that can be asked for [ours]: one day."""
 
 OnLog = Callable[[str, str], object]
 OnNote = Callable[[str], object]
@@ -119,6 +124,7 @@ class Agent:
         self._memory: AgentMemory | None = None
         self._lock = threading.Lock()
         self._owner = os.getpid()
+        self._runner: int | None = None  # the thread that is in `run`
         self._sandbox = True
         self._closed = False
 
@@ -143,9 +149,22 @@ class Agent:
             self._memory = self.project.memory(self.record)
         return self._memory
 
+    def __del__(self) -> None:
+        # Whoever forgets to close leaves processes behind until the program ends.
+        if not getattr(self, "_closed", True) and self._owner == os.getpid():
+            self.close()
+
     def close(self) -> None:
-        """End the agent's workers. May be repeated; a run after it is refused."""
+        """End the agent's workers; a run that is going on ends with an error. May be repeated."""
         self._closed = True
+        for worker in list(self._workers.values()):
+            worker.kill()
+        if self._runner == threading.get_ident():
+            return  # called by the run itself, from on_log or on_note: it closes when it ends
+        with self._lock:
+            self._close()
+
+    def _close(self) -> None:
         while self._workers:
             self._workers.popitem()[1].close()
         if self._spare is not None:
@@ -182,16 +201,33 @@ class Agent:
                 f"agent '{self.name}' belongs to the process this one was forked from",
                 help="start processes with multiprocessing's 'spawn' or 'forkserver'",
             )
-        note = on_note or _ignore
-        self._sandbox = sandbox
+        if self._runner == threading.get_ident():
+            raise AgentError(f"agent '{self.name}' is running: its runs cannot be nested")
+        seconds: object = time_limit  # whatever the caller thought would do
+        if not (isinstance(seconds, (int, float)) and 0 < seconds <= TIME_LIMIT_MAX):
+            raise UsageError(
+                f"the time limit is {time_limit!r}; it is seconds, more than 0 and at most "
+                f"{TIME_LIMIT_MAX:,.0f}"
+            )
         with self._lock:
             if self._closed:
                 raise AgentError(
                     f"agent '{self.name}' is closed", help="get it anew from its project"
                 )
-            return self._run(
-                _given(input), note, on_log or _ignore, strict=strict, time_limit=time_limit
-            )
+            self._runner = threading.get_ident()
+            self._sandbox = sandbox
+            try:
+                return self._run(
+                    _given(input),
+                    on_note or _ignore,
+                    on_log or _ignore,
+                    strict=strict,
+                    time_limit=time_limit,
+                )
+            finally:
+                self._runner = None
+                if self._closed:
+                    self._close()
 
     def _run(
         self, given: bytes, note: OnNote, log: OnLog, *, strict: bool, time_limit: float
@@ -200,11 +236,13 @@ class Agent:
         composition = self._composition(note)
         genome = self.record.genome
         steps: list[Step] = []
-        self._prepare(genome[0], note)
+        self._prepare(genome[0], note, time_limit)
         value: Any = None
         for index, name in enumerate(genome):
             if index + 1 < len(genome):
-                self._prepare(genome[index + 1], note)  # its Node starts while this gene works
+                self._prepare(
+                    genome[index + 1], note, time_limit
+                )  # its Node starts while this gene works
             self._check(name, "inputSchema", given, note, strict=strict)
             step_started = perf_counter()
             try:
@@ -214,7 +252,9 @@ class Agent:
                 value = _answer(name, given)
             except BaseException as error:
                 steps.append(_step(name, "failed", step_started))
-                if not self._workers[name].alive:
+                used = self._workers.get(name)
+                if used is not None and not used.alive:
+                    used.close()
                     del self._workers[name]
                 if isinstance(error, RunError):
                     error.steps = steps
@@ -273,12 +313,12 @@ class Agent:
         launched, self._spare = self._spare, None
         return start_worker(self.project.root, _ignore, launched)
 
-    def _prepare(self, name: str, note: OnNote) -> None:
+    def _prepare(self, name: str, note: OnNote, time_limit: float) -> None:
         """See that the gene's worker is there, with the gene on its way to it; does not wait."""
         if name in self._workers:
             if self._workers[name].alive:
                 return
-            del self._workers[name]
+            self._workers.pop(name).close()
         worker = self._start()
         try:
             from rotifer_bridge._transform import file_url, ready
@@ -295,6 +335,7 @@ class Agent:
                     node=worker.node.path,
                     cache_dir=self.project.cache_dir,
                     entry=entry,
+                    time_limit=time_limit,
                 ),
                 file_url(gene.folder, entry),
                 Door(self.memory, Caller(gene.v2_id, gene.domain), on_fault=note),
@@ -308,9 +349,19 @@ class Agent:
         """Check what goes into, or comes out of, a gene against its schema (projects §3)."""
         from rotifer_bridge._schema import faults
 
-        wanted = self._genes[name].phenotype.get(schema)
+        gene = self._genes[name]
+        wanted = gene.phenotype.get(schema)
         what = "input" if schema == "inputSchema" else "output"
-        for fault in faults(wanted, _parsed(name, given)):
+        try:
+            found = faults(wanted, _parsed(name, given))
+        except GeneError as error:
+            raise GeneError(
+                f"gene '{name}': its {schema} cannot be used: {error.message}",
+                code="E0052",
+                where=shown_path(os.path.join(gene.folder, "phenotype.json")),
+                help=error.help or f"correct the {schema}",
+            ) from None
+        for fault in found:
             message = f"gene '{name}': the {what} does not fit its {schema}: {fault}"
             if strict:
                 raise UsageError(message, code="E0052", help="correct it, or run without --strict")
@@ -326,10 +377,10 @@ def _given(value: Any) -> bytes:
 
 def _parsed(name: str, text: bytes) -> Any:
     try:
-        return json.loads(text)
-    except RecursionError:
-        raise RunError(
-            f"gene '{name}' answered JSON that is nested too deep", code="E0052"
+        return parse_json(text)
+    except NotJSON as error:
+        raise GeneFailed(
+            f"gene '{name}' answered what is not JSON: {error}", code="E0052"
         ) from None
 
 

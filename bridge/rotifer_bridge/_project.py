@@ -59,7 +59,12 @@ class Project:
         Raises:
             ProjectError: there is none, or its configuration cannot be used.
         """
-        root = find_root(start)
+        try:
+            root = find_root(start)
+        except FileNotFoundError:
+            raise ProjectError(
+                "the working folder is gone", help="change into a folder that exists"
+            ) from None
         if root is None:
             raise ProjectError(
                 "Not in a Rotifer Agent workspace. Run 'rotifer init' first.",
@@ -202,7 +207,7 @@ class Project:
     def _genes_dir(self) -> str:
         where = os.path.join(self.root, CONFIG_FILE)
         value = self.config.get("genes_dir", "genes")
-        if not isinstance(value, str) or not value or "\0" in value:
+        if not isinstance(value, str) or not value or not value.isprintable():
             raise ProjectError(
                 "genes_dir is not the name of a folder", where=where, help='use "genes"'
             )

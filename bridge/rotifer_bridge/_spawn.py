@@ -91,14 +91,24 @@ def cannot_start(program: str, error: OSError) -> NodeError:
     )
 
 
+def _descriptor_limit() -> int:
+    from resource import RLIMIT_NOFILE, getrlimit
+
+    return getrlimit(RLIMIT_NOFILE)[0]
+
+
 def _inheritable() -> list[int]:
     """Descriptors above 2 that whoever started us left open for our children."""
     found = []
+    limit = _descriptor_limit()
     for name in os.listdir("/proc/self/fd" if sys.platform == "linux" else "/dev/fd"):
         fd = int(name)
         try:
             if fd > 2 and os.get_inheritable(fd):
-                found.append(fd)
+                if fd < limit:
+                    found.append(fd)
+                else:  # the system refuses to close it for the child, by its number
+                    os.set_inheritable(fd, False)
         except OSError:
             continue  # the listing's own descriptor, closed by now
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
@@ -21,8 +22,8 @@ def spawner() -> Spawner:
     """The one of this process, started when it is first asked for."""
     global _spawner  # noqa: PLW0603 - one thread a process
     with _lock:
-        if _spawner is None:
-            _spawner = Spawner()
+        if _spawner is None or _spawner.owner != os.getpid():
+            _spawner = Spawner()  # a fork has no threads but its own
         return _spawner
 
 
@@ -40,6 +41,7 @@ class Spawner:
     """See the module."""
 
     def __init__(self) -> None:
+        self.owner = os.getpid()
         self._orders: SimpleQueue[_Order] = SimpleQueue()
         threading.Thread(target=self._run, name="rotifer-spawner", daemon=True).start()
 

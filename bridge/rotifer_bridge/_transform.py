@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import time
 from collections.abc import Mapping
@@ -55,6 +56,7 @@ def ready(
     node: str,
     cache_dir: str,
     entry: str | None = None,
+    time_limit: float = math.inf,
 ) -> list[ReadyFile]:
     """Make a gene's files ready for its worker.
 
@@ -66,6 +68,7 @@ def ready(
         cache_dir: where outcomes are kept; made when it is not there.
         entry: the file the gene starts with; a fault in it is raised here, one in any other file
             when the gene loads it.
+        time_limit: seconds that compiling may take; 30 at most.
 
     Raises:
         GeneError: the entry cannot run, with its line and the way out (E0052), or the
@@ -83,7 +86,7 @@ def ready(
     key = _key(files, node)
     outcomes = load(cache_dir, key)
     if outcomes is None:
-        outcomes = _make(files, folder, node)
+        outcomes = _make(files, folder, node, min(time_limit, _TIME_LIMIT_S))
         store(cache_dir, key, outcomes)
     if entry is not None:
         _raise_fault(outcomes, entry, folder)
@@ -153,7 +156,7 @@ def _key(files: Mapping[str, bytes], node: str) -> str:
     return digest.hexdigest()
 
 
-def _make(files: Mapping[str, bytes], folder: str, node: str) -> list[Outcome]:
+def _make(files: Mapping[str, bytes], folder: str, node: str, time_limit: float) -> list[Outcome]:
     """Judge what can be judged here, and let Node do the rest."""
     outcomes: list[Outcome] = []
     sources: list[dict[str, str]] = []
@@ -167,16 +170,18 @@ def _make(files: Mapping[str, bytes], folder: str, node: str) -> list[Outcome]:
             outcomes.append(_json_outcome(path, text))
         else:
             sources.append({"path": path, "source": text})
-    return outcomes + _compile(sources, folder, node)
+    return outcomes + _compile(sources, folder, node, time_limit)
 
 
-def _compile(sources: list[dict[str, str]], folder: str, node: str) -> list[Outcome]:
+def _compile(
+    sources: list[dict[str, str]], folder: str, node: str, time_limit: float
+) -> list[Outcome]:
     if not sources:
         return []
     from ._transformer import transform
 
     outcomes: list[Outcome] = []
-    deadline = time.monotonic() + _TIME_LIMIT_S
+    deadline = time.monotonic() + time_limit
     while sources:
         try:
             answers = transform(node, sources, deadline=deadline)

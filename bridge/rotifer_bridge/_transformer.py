@@ -12,8 +12,11 @@ import resource
 import select
 import signal
 import time
+from contextlib import suppress
 from typing import Any, BinaryIO, cast
 
+from rotifer_bridge._node import Node, old_node, too_old
+from rotifer_bridge._spawn import tether
 from rotifer_shim import shim_path
 
 __all__ = ["transform"]
@@ -39,6 +42,7 @@ def transform(node: str, files: list[dict[str, str]], *, deadline: float) -> lis
         more after a file on which the compiler itself broke.
 
     Raises:
+        NodeError: this Node is too old.
         OSError: Node could not be started.
         RuntimeError: it gave no answer; the text says why.
     """
@@ -48,7 +52,7 @@ def transform(node: str, files: list[dict[str, str]], *, deadline: float) -> lis
         for flags in (_FLAGS, _FLAGS[1:]):
             answer, status = _attempt([node, *flags], stdin, stderr, deadline)
             if answer.endswith(b"\n"):
-                return cast("list[dict[str, Any]]", json.loads(answer)["files"])
+                return _outcomes(node, answer)
             if status != _BAD_OPTION:
                 break
         stderr.seek(0)
@@ -56,6 +60,16 @@ def transform(node: str, files: list[dict[str, str]], *, deadline: float) -> lis
     if status is None:
         raise RuntimeError("Node did not come to an end in time")
     raise RuntimeError(f"Node ended with {_ending(status)}: {words or 'it said nothing'}")
+
+
+def _outcomes(node: str, answer: bytes) -> list[dict[str, Any]]:
+    try:
+        told = json.loads(answer)
+        if too_old(told["node"]):
+            raise old_node(Node(node, "the rules of 'rotifer doctor'"), told["node"])
+        return cast("list[dict[str, Any]]", told["files"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise RuntimeError(f"it answered {answer[:80]!r}; is it Node?") from None
 
 
 def _nameless_file() -> BinaryIO:
@@ -75,9 +89,10 @@ def _attempt(
     reading, writing = os.pipe()
     pid = 0
     try:
+        whole = tether([*command, shim_path("transform.cjs")])
         pid = os.posix_spawn(
-            command[0],
-            [*command, shim_path("transform.cjs")],
+            whole[0],
+            whole,
             {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, stdin.fileno(), 0),
@@ -100,8 +115,10 @@ def _attempt(
     finally:
         if pid:
             # Its answer is in: nobody waits for Node to tidy up.
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+            with suppress(ChildProcessError):  # the host program ignores SIGCHLD
+                os.waitpid(pid, 0)
         os.close(reading)
         if writing != -1:
             os.close(writing)

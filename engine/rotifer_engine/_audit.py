@@ -269,7 +269,7 @@ def read_line(line: bytes) -> tuple[str, str] | None:
         return None
     try:
         fields = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return record_of(fields)
 

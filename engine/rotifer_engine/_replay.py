@@ -94,7 +94,7 @@ def _parse(line: str | bytes) -> Line | None:
         return None
     try:
         fields = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     found = record_of(fields)
     return None if found is None else Line(*found, fields.get("agent_id"), fields.get("key"))

@@ -134,6 +134,9 @@ function valueBytes(value, limit) {
     const remedy = typeof value === 'string' ? ': use new TextEncoder().encode(text)' : '';
     throw invalid(`Expected value to be a Uint8Array, got ${kindOf(value)}${remedy}`);
   }
+  if (/** @type {any} */ (value.buffer).detached) {
+    throw invalid('value has been transferred away: its buffer is detached');
+  }
   const size = byteLengthOf(value);
   if (size > limit) {
     // Not worth sending: the engine could only say the same.

@@ -4,7 +4,7 @@
  * trusted and only compiles: nothing of the gene is executed here.
  *
  *   stdin   {"files": [{"path": "lib/x.ts", "source": "..."}]}
- *   stdout  {"files": [{"path": "lib/x.ts", "format": "module", "source": "..."}]}, one line
+ *   stdout  {"node": "v24.1.0", "files": [{"path": "lib/x.ts", "format": "module", "source": "..."}]}, one line
  *
  * `source` is null where a file runs as it is; a file that cannot run has a `fault` instead. After
  * a file on which the compiler itself broke, the answer ends: the rest is for another process.
@@ -357,7 +357,7 @@ function main() {
   /** @type {{ files: SourceFile[] }} */
   const { files } = JSON.parse(readFileSync(0, 'utf8'));
   const answers = answersFor(innerCompiler() ?? publicCompiler(), files);
-  writeFileSync(1, `${JSON.stringify({ files: answers })}\n`);
+  writeFileSync(1, `${JSON.stringify({ node: process.version, files: answers })}\n`);
 }
 
 if (require.main === module) main();

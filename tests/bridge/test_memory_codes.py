@@ -148,6 +148,7 @@ INVALID = {
     "a value that is an array": ("writeMemory", ["k", [1, 2], "CACHE"]),
     "a value that is an ArrayBuffer": ("writeMemory", ["k", {"js": "new ArrayBuffer(2)"}, "CACHE"]),
     "a value that is a Uint16Array": ("writeMemory", ["k", {"js": "new Uint16Array(2)"}, "CACHE"]),
+    "a value that was transferred": ("writeMemory", ["k", {"js": "(() => { const x = new Uint8Array(9); structuredClone(x, { transfer: [x.buffer] }); return x })()"}, "CACHE"]),
     "a value over 1 MiB": ("writeMemory", ["k", {"js": "new Uint8Array(1048577)"}, "CACHE"]),
     "no category": ("writeMemory", ["k", {"text": "v"}]),
     "a write of null for a category": ("writeMemory", ["k", {"text": "v"}, None]),

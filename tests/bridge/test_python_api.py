@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import os
+import signal
+import threading
 
 import pytest
 
 import rotifer_bridge
-from rotifer_bridge import AgentError, Project, ProjectError, UsageError
+from rotifer_bridge import (
+    Agent,
+    AgentError,
+    GeneError,
+    Project,
+    ProjectError,
+    UsageError,
+    WorkerDied,
+)
 
 
 def test_every_public_name_is_there():
@@ -100,3 +111,87 @@ def test_large_values_go_through(bench):
 
     assert output["same"] is True
     assert text == output["text"]
+
+
+@pytest.mark.parametrize("limit", [0, -1, math.nan, math.inf, "5", None])
+def test_a_time_limit_that_is_none_is_refused(bench, limit):
+    """Only seconds above 0 and up to a day."""
+    bench.gene("g")
+    bench.record(1, genome=["g"])
+
+    with bench.project().agent("keeper") as agent, pytest.raises(UsageError, match="time limit"):
+        agent.run({}, time_limit=limit)
+
+
+def test_closing_during_a_run_ends_it(bench):
+    """close() from another thread, and from on_log: the run ends with an error, nothing is left."""
+    bench.gene("g", {"index.ts": "export function express() { console.log('up'); for (;;); }"})
+    bench.record(1, genome=["g"])
+    threads = []
+
+    def elsewhere(agent):
+        threads.append(threading.Thread(target=agent.close))
+        threads[-1].start()
+
+    for close in (Agent.close, elsewhere):
+        agent = bench.project().agent("keeper")
+        with pytest.raises(WorkerDied):
+            agent.run({}, on_log=lambda _gene, _line, a=agent, c=close: c(a))
+        for thread in threads:
+            thread.join()
+        with pytest.raises(AgentError, match="is closed"):
+            agent.run({})
+
+
+def test_runs_cannot_be_nested(bench):
+    """A run from inside a run's own callback is refused, and the outer one goes on."""
+    bench.gene("g", {"index.ts": "export function express() { console.log('up'); return 1; }"})
+    bench.record(1, genome=["g"])
+    seen = []
+
+    def nested(_gene, _line):
+        with pytest.raises(AgentError, match="nested"):
+            agent.run({})
+        seen.append(True)
+
+    with bench.project().agent("keeper") as agent:
+        assert 1 == agent.run({}, on_log=nested).output
+
+    assert [True] == seen
+
+
+def test_a_forgotten_agent_is_closed(bench):
+    """An agent that nobody holds any more gives its worker back."""
+    bench.gene("g", {"index.ts": "export const express = () => process.pid;"})
+    bench.record(1, genome=["g"])
+    project = bench.project()
+
+    pid = project.agent("keeper").run({}).output
+    gc.collect()
+
+    assert not os.path.exists(f"/proc/{pid}")
+
+
+def test_a_worker_killed_between_runs_is_replaced(bench):
+    """A warm worker that has died meanwhile costs nobody a run."""
+    bench.gene("g", {"index.ts": "export const express = () => process.pid;"})
+    bench.record(1, genome=["g"])
+
+    with bench.project().agent("keeper") as agent:
+        first = agent.run({}).output
+        os.kill(first, signal.SIGKILL)
+        os.waitid(os.P_PID, first, os.WEXITED | os.WNOWAIT)
+        assert first != agent.run({}).output
+
+
+def test_a_bad_schema_names_its_gene(bench):
+    """A schema that is none is an error with the gene, the file and what to do."""
+    bench.gene("g", inputSchema={"type": "foo"})
+    bench.record(1, genome=["g"])
+
+    with bench.project().agent("keeper") as agent, pytest.raises(GeneError) as caught:
+        agent.run({})
+
+    assert "gene 'g': its inputSchema cannot be used" in caught.value.message
+    assert caught.value.where.endswith("genes/g/phenotype.json")
+    assert caught.value.help

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["INPUT_LIMIT", "RunOptions", "parse", "perform", "read_input"]
 
 INPUT_LIMIT = 64 * 1024 * 1024  # [ours]
-TIME_LIMIT_MAX = 86_400.0  # [ours] one day
 
 
 class _Option(NamedTuple):
@@ -209,6 +208,8 @@ def read_input(text: str) -> Any:
 
 
 def _time_limit(text: str) -> float:
+    from rotifer_bridge._agent import TIME_LIMIT_MAX
+
     try:
         seconds = float(text)
     except ValueError:
