@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rotifer_bridge._agent import Agent
     from rotifer_bridge._launch import Launched
     from rotifer_bridge._record import AgentRecord
-    from rotifer_engine import AgentMemory, AuditLog, SqliteStore, Telemetry
+    from rotifer_engine import AgentMemory, AuditLog, Erased, SqliteStore, Telemetry
 
 __all__ = ["CONFIG_FILE", "Project", "find_root"]
 
@@ -199,6 +199,24 @@ class Project:
             for warning in created.warnings:
                 on_note(warning)
         return self.agent(created.record.name)
+
+    def delete_agent(self, name: str) -> Erased:
+        """Delete an agent, all that it remembers, its fitness file and its record, for good.
+
+        Args:
+            name: the agent's name.
+
+        Returns:
+            How many entries it had, and whether their values are in none of the database's files.
+
+        Raises:
+            AgentError: there is none.
+            ProjectError: a file cannot be removed; call again to finish.
+            AgentMemoryError: the database or the audit log failed; the agent is still there.
+        """
+        from rotifer_bridge._delete import delete_agent
+
+        return delete_agent(self, name)
 
     def _text(self, field: str, default: str) -> str:
         value = self.config.get(field)

@@ -250,7 +250,6 @@ class TestInterrupted:
 
     def test_the_engine_raises_the_same(self, bench, memory, monkeypatch):
         """From Python, too."""
-        from rotifer_bridge._delete import delete_agent
 
         def fail(*_):
             raise OSError(28, "No space left on device")
@@ -258,8 +257,8 @@ class TestInterrupted:
         project = bench.project()
         with monkeypatch.context() as patch, pytest.raises(StorageError):
             patch.setattr(FileSystem, "append", fail)
-            delete_agent(project, "keeper")
-        assert (2, True) == delete_agent(project, "keeper")
+            project.delete_agent("keeper")
+        assert (2, True) == project.delete_agent("keeper")
         project.close()
 
 

@@ -12,6 +12,8 @@ import sys
 
 import pytest
 
+from rotifer_bridge._transfer import output_file
+from rotifer_bridge.errors import ProjectError, UsageError
 from rotifer_engine import Caller
 
 GENE = Caller("v2:" + "ab" * 32, "code")
@@ -214,6 +216,43 @@ class TestExport:
         assert 1 == done.code
         assert "error[MEMORY_STORAGE_ERROR]" in done.err
         assert not [name for name in os.listdir(bench.root) if name.startswith("out")]
+
+    @pytest.mark.parametrize("links", [True, False], ids=["", "no links"])
+    def test_a_file_that_came_to_be_there_meanwhile(self, bench, links, monkeypatch):
+        """It stays, also on a disk that has no hard links."""
+
+        def refused(*_):
+            raise PermissionError(1, "Operation not permitted")
+
+        if not links:
+            monkeypatch.setattr(os, "link", refused)
+        with (
+            pytest.raises(UsageError, match="there is something already"),
+            output_file(bench.path("out.jsonl"), force=False) as file,
+        ):
+            file.write(b"ours")
+            bench.put("out.jsonl", "mine")
+        assert "mine" == bench.text("out.jsonl")
+        with output_file(bench.path("new.jsonl"), force=False) as file:
+            file.write(b"ours")
+
+        assert "ours" == bench.text("new.jsonl")
+        assert {"genes", "new.jsonl", "out.jsonl", "rotifer.json"} == set(os.listdir(bench.root))
+
+    def test_a_full_disk(self, bench, monkeypatch):
+        """A message, and nothing is left."""
+
+        def full(_):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(os, "fsync", full)
+        with (
+            pytest.raises(ProjectError, match="no space left on device"),
+            output_file(bench.path("out.jsonl"), force=False) as file,
+        ):
+            file.write(b"ours")
+
+        assert {"genes", "rotifer.json"} == set(os.listdir(bench.root))
 
     def test_standard_output(self, rotifer, bench, memory):
         """The file is the whole of stdout; what a person wants to know is on stderr."""

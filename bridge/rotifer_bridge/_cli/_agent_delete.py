@@ -18,7 +18,6 @@ __all__ = ["command"]
 
 
 def _delete(name: str, yes: bool) -> int:
-    from rotifer_bridge._delete import delete_agent
     from rotifer_bridge._project import Project
 
     project = Project.find()
@@ -26,7 +25,7 @@ def _delete(name: str, yes: bool) -> int:
         if not yes and not _confirmed(project, name):
             note("nothing was deleted")
             return 1
-        entries, clean = delete_agent(project, name)
+        entries, clean = project.delete_agent(name)
     finally:
         project.close()
     count = "1 entry" if entries == 1 else f"{entries:,} entries"
