@@ -16,6 +16,7 @@ EXIT_DISCONNECTED = 113
 
 # One line of a stack: `    at express (file:///p/genes/g/index.ts:4:9)`, or without the name.
 _FRAME = re.compile(r"(?:\(|at )(?:file://)?(/.+):(\d+):(\d+)\)?$|^(?:file://)?(/.+):(\d+)$")
+_MISSING = re.compile(r"Cannot find (?:module|package) '([^'\n]+)'(?: imported from ([^\n;]+))?")
 _MAX_TEXT = 8_192
 
 
@@ -49,11 +50,15 @@ def failed(gene: str, folder: str, kind: str, error: Any, *, limit: int) -> Gene
                 where=_told(fault.get("where")),
                 help=_told(fault.get("help")),
             )
+        if missing := _MISSING.match(text):
+            return _not_found(gene, folder, missing[1], missing[2])
         message = f"gene '{gene}' could not be loaded: {thrown}"
     elif kind == "no-express":
         seen = f" (its exports are: {text})" if text else " (it exports nothing)"
         message = f"gene '{gene}' exports no function 'express'{seen}"
         help_ = "write 'export function express(input, ctx) { ... }' in its index file"
+        if text == "default":
+            help_ = "name the function it exports: 'export function express(...)', without default"
     elif kind == "undefined":
         message = f"gene '{gene}' returned undefined, which JSON cannot hold"
         help_ = "return a JSON value from express; null for nothing"
@@ -107,6 +112,25 @@ def death(gene: str, status: int | None, last_words: str, *, limit: int) -> Work
         help_ = "the gene holds more than Node's heap; work on smaller pieces"
     return WorkerDied(
         f"gene '{gene}': its process {how} before it answered", code="E0052", help=help_
+    )
+
+
+def _not_found(gene: str, folder: str, wanted: str, importer: str | None) -> GeneFailed:
+    """What a gene imports and is not there: where it is asked for, and where it could be."""
+    if wanted.startswith("/") and not wanted.startswith(folder.rstrip("/") + "/"):
+        what = f"'{shown_path(wanted)}', which is outside the gene"
+        help_ = "a gene imports its own files; copy the file into its folder"
+    elif wanted.startswith(("/", ".")):
+        what = f"'{wanted}', which is not there"
+        help_ = "check the path and its spelling; './x' may stand for x.ts, x.js or x.json"
+    else:
+        what = f"the package '{wanted}', which is not installed"
+        help_ = f"run 'npm install {wanted}' in the project's folder"
+    return GeneFailed(
+        f"gene '{gene}' imports {what}",
+        code="E0052",
+        where=shown_path(importer) if importer else None,
+        help=help_,
     )
 
 

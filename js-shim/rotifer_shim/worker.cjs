@@ -54,11 +54,13 @@ function clip(text, limit) {
 function describe(thrown) {
   try {
     if (types.isNativeError(thrown) || thrown instanceof Error) {
-      const { name, message, stack, code, fault, resource } = /** @type {any} */ (thrown);
+      const { name, message, stack, code, fault, resource, cause } = /** @type {any} */ (thrown);
+      // `fetch failed` says nothing; what it was caused by does.
+      const because = types.isNativeError(cause) ? ` (${cause.message || cause.name})` : '';
       return {
         __proto__: null,
         name: clip(`${name}`, 200),
-        message: clip(`${message}`, MAX_MESSAGE),
+        message: clip(`${message}${because}`, MAX_MESSAGE),
         stack: clip(typeof stack === 'string' ? stack : '', MAX_MESSAGE),
         code: typeof code === 'string' ? clip(code, 200) : undefined,
         resource: code === 'ERR_ACCESS_DENIED' ? clip(`${resource}`, 1_000) : undefined,
@@ -152,6 +154,15 @@ function entryPoint(exports, names) {
   return undefined;
 }
 
+/** @param {any} space @returns {string[]} the names a gene's author would say it exports */
+function exportsOf(space) {
+  const own = space.default;
+  const more = typeof own === 'object' && own !== null ? Object.keys(own) : [];
+  const names = Object.keys(space).filter((name) => name !== 'module.exports');
+  if (typeof own === 'function') return names;
+  return [...new Set([...names, ...more])].filter((name) => name !== 'default');
+}
+
 async function main() {
   connect();
   const hello = ask(stringify({ __proto__: null, op: 'hello', node: process.version }));
@@ -167,7 +178,7 @@ async function main() {
   try {
     const space = await import(entry);
     express = entryPoint(space, names);
-    if (express === undefined) fail('no-express', Object.keys(space).join(', '));
+    if (express === undefined) fail('no-express', exportsOf(space).join(', '));
   } catch (thrown) {
     fail('load', thrown);
   }

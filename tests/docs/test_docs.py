@@ -220,7 +220,7 @@ FIGURES = {
     "docs/genes.md": {
         "Limits": (
             f"{_agent.TIME_LIMIT:g} s",
-            f"up to {_agent_run.TIME_LIMIT_MAX:,.0f} s",
+            f"up to {_agent.TIME_LIMIT_MAX:,.0f} s",
             f"output | {_worker.MAX_OUTPUT:,} bytes",
             f"`--input` | {_agent_run.INPUT_LIMIT:,} bytes",
             f"{_log.RUN_LIMIT:,} bytes of each",
