@@ -13,6 +13,7 @@ from rotifer_bridge._door import Door
 from rotifer_bridge._early import launch_in
 from rotifer_bridge._failure import refusal
 from rotifer_bridge._json import NotJSON, parse_json
+from rotifer_bridge._launch import Launched, discard
 from rotifer_bridge._node import find_node
 from rotifer_bridge._text import shown_path
 from rotifer_bridge._worker import Worker
@@ -28,7 +29,6 @@ from rotifer_engine import ABSENT
 
 if TYPE_CHECKING:
     from rotifer_bridge._gene import Gene
-    from rotifer_bridge._launch import Launched
     from rotifer_bridge._project import Project
     from rotifer_bridge._record import AgentRecord
     from rotifer_engine import AgentMemory
@@ -167,8 +167,9 @@ class Agent:
     def _close(self) -> None:
         while self._workers:
             self._workers.popitem()[1].close()
-        if self._spare is not None:
-            self._start().close()
+        launched, self._spare = self._spare, None
+        if launched is not None:
+            discard(launched)
 
     def run(
         self,

@@ -101,8 +101,8 @@ def _attempt(
             ],
             setsid=True,
         )
-        os.close(writing)
-        writing = -1
+        theirs, writing = writing, -1  # an interrupt in between must not close it twice
+        os.close(theirs)
         _limit_cpu(pid, deadline)
         output = _read_line(reading, deadline)
         if output is None:
