@@ -12,7 +12,13 @@ from rotifer_bridge._gene import Gene, load_gene
 from rotifer_bridge._handover import handover_warnings
 from rotifer_bridge._names import check_agent_name, check_domain, shown
 from rotifer_bridge._now import now_text
-from rotifer_bridge._record import AgentRecord, new_record, save_record
+from rotifer_bridge._record import (
+    AgentRecord,
+    FaultyRecord,
+    new_record,
+    save_record,
+    unreadable,
+)
 from rotifer_bridge.errors import AgentError, GeneError, RotiferError, UsageError
 from rotifer_engine import DEFAULT_QUOTA_BYTES, AgentMemoryError, DataPolicy, parse_quota
 from rotifer_engine._quota import MAX_QUOTA_BYTES
@@ -55,7 +61,7 @@ def create_agent(
     project.make_state_dirs()
     # Two processes that create the same name at once: one of them must see the other's record.
     with lock_folder(project.agents_dir):
-        _refuse_duplicate(project, name)
+        doubts = _refuse_duplicate(project, name)
         record = save_record(
             project.agents_dir,
             new_record(
@@ -68,7 +74,7 @@ def create_agent(
                 memory_quota_bytes=quota,
             ),
         )
-    return Created(record, _warnings(loaded, wanted["type"]))
+    return Created(record, doubts + _warnings(loaded, wanted["type"]))
 
 
 def change_agent(
@@ -195,14 +201,28 @@ def _data_policy(wanted: object) -> dict[str, object]:
         raise UsageError(f"--data-policy: {error.message}") from None
 
 
-def _refuse_duplicate(project: Project, name: str) -> None:
-    for record in project.records():
-        if not isinstance(record, RotiferError) and record.name == name:
+def _refuse_duplicate(project: Project, name: str) -> list[str]:
+    """Refuse a name that a record bears, a faulty one too; what is not known for sure."""
+    listed = list(project.records())
+    for record in listed:
+        if isinstance(record, AgentRecord) and record.name == name:
             raise AgentError(
                 f"an agent named {shown(name)} exists already",
                 where=record.path,
-                help="choose another name, or remove that record",
+                help=f"'rotifer agent set {name}' changes it, 'rotifer agent delete {name}' "
+                "deletes it with all that it remembers; or choose another name",
             )
+        if isinstance(record, FaultyRecord) and record.name == name:
+            raise AgentError(
+                f"an agent named {shown(name)} exists already, and its record is faulty: "
+                f"{record.message}",
+                where=record.where,
+                help=f"{record.help}; or choose another name",
+            )
+    unread = unreadable(listed)
+    if unread is None:
+        return []
+    return [f"{unread}, so an agent may have this name already: 'rotifer agent list' says why"]
 
 
 def _warnings(genes: list[Gene], kind: str) -> list[str]:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rotifer_bridge._identity import v2_identity
 from rotifer_bridge._json import NotJSON, parse_json
-from rotifer_bridge._names import check_gene_name, shown
+from rotifer_bridge._names import check_gene_name, did_you_mean, shown
 from rotifer_bridge._phenotype import fidelity_of, parse_phenotype
+from rotifer_bridge._text import printable
 from rotifer_bridge.errors import GeneError
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ COMPILE_RESULT = ".compile-result.json"  # by `compile`
 # [ours] A gene is read whole, so its size has a bound.
 BYTES_LIMIT = 64 * 1024 * 1024
 FILES_LIMIT = 2_000
+
+_LISTED = 10  # how many names an error lists
 
 # Not part of what runs: the phenotype is in the identity by itself, the suite is about the gene.
 _LEFT_OUT = frozenset({"phenotype.json", "testsuite.json"})
@@ -156,7 +159,7 @@ def gene_folder(project: Project, name: str, *, code: str) -> str:
             f"gene {shown(name)} does not exist",
             code=code,
             where=path,
-            help="check the name; 'rotifer wrap' makes a folder with code a gene",
+            help=_way_to(name, gene_names(project)),
         )
     if not _inside(folder, os.path.realpath(project.root)):
         raise GeneError(
@@ -166,6 +169,17 @@ def gene_folder(project: Project, name: str, *, code: str) -> str:
             help="copy the gene's folder into the project",
         )
     return folder
+
+
+def _way_to(name: str, names: list[str]) -> str:
+    """What somebody does who asked for a gene that is not there."""
+    if not names:
+        return "check the name; 'rotifer wrap' makes a folder with code a gene"
+    listed = ", ".join(map(printable, names[:_LISTED]))
+    if len(names) > _LISTED:
+        listed += f" and {len(names) - _LISTED:,} more"
+    near = did_you_mean(name, names)
+    return f"{near} the project's genes: {listed}" if near else f"the project's genes: {listed}"
 
 
 def _acting_identity(

@@ -8,6 +8,7 @@ any name that stays in its folder and can be shown is good enough.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TypeVar
 
 from rotifer_bridge._json import kind_of
@@ -18,6 +19,7 @@ __all__ = [
     "check_domain",
     "check_gene_name",
     "check_version",
+    "did_you_mean",
     "is_safe_agent_name",
     "shown",
 ]
@@ -46,6 +48,14 @@ def shown(value: object) -> str:
         return kind_of(value)
     quoted = f"'{value}'" if value.isprintable() else ascii(value)
     return quoted if len(quoted) <= 120 else quoted[:110] + "…'"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """A question with the name that was probably meant, if one of these is near."""
+    from difflib import get_close_matches  # only where something is refused already
+
+    near = get_close_matches(name, known, n=1)
+    return f"did you mean {shown(near[0])}?" if near else None
 
 
 def check_gene_name(name: object, *, code: str | None = None, where: str | None = None) -> str:

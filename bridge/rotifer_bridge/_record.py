@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 from rotifer_bridge._composition import parse_composition
 from rotifer_bridge._files import read_regular, write_atomic
 from rotifer_bridge._json import NotJSON, dump_pretty, parse_json
-from rotifer_bridge._names import check_gene_name, is_safe_agent_name, shown
+from rotifer_bridge._names import check_gene_name, did_you_mean, is_safe_agent_name, shown
 from rotifer_bridge.errors import AgentError, GeneError, ProjectError, RotiferError
 from rotifer_engine import DEFAULT_DATA_POLICY, DEFAULT_QUOTA_BYTES, DataPolicy, InvalidInput
 from rotifer_engine._quota import MAX_QUOTA_BYTES
 
 __all__ = [
     "AgentRecord",
+    "FaultyRecord",
     "duplicate_names",
     "find_record",
     "load_record",
@@ -28,6 +29,7 @@ __all__ = [
     "record_paths",
     "records",
     "save_record",
+    "unreadable",
 ]
 
 RECORD_LIMIT = 4 * 1024 * 1024
@@ -49,6 +51,15 @@ class AgentRecord(NamedTuple):
     data_policy: DataPolicy
     document: dict[str, Any]
     path: str
+
+
+class FaultyRecord(AgentError):
+    """A record that cannot be used; whose it is, where it says so."""
+
+    def __init__(self, error: RotiferError, path: str, name: str | None) -> None:
+        super().__init__(error.message, where=path, help=error.help or _REMEDY)
+        self.name = name
+        """None where it cannot be read, or names nobody."""
 
 
 def new_record(
@@ -93,19 +104,23 @@ def load_record(path: str) -> AgentRecord:
     """The record in this file.
 
     Raises:
-        AgentError: it is damaged, or says something that an agent may not have.
+        FaultyRecord: it is damaged, or says something that an agent may not have.
+        AgentError: it is gone.
     """
     try:
         document = parse_json(read_regular(path, RECORD_LIMIT))
     except FileNotFoundError:
         raise AgentError("the agent's record is gone", where=path) from None
     except ProjectError as error:
-        raise AgentError(error.message, where=path, help=error.help) from None
+        raise FaultyRecord(error, path, None) from None
     except NotJSON as error:
-        raise AgentError(
-            f"the agent's record is not JSON: {error}", where=path, help=_REMEDY
-        ) from None
-    return _parse(document, path)
+        fault = AgentError(f"the agent's record is not JSON: {error}")
+        raise FaultyRecord(fault, path, None) from None
+    try:
+        return _parse(document, path)
+    except AgentError as error:
+        name = document.get("name") if isinstance(document, dict) else None
+        raise FaultyRecord(error, path, name if isinstance(name, str) else None) from None
 
 
 def record_paths(agents_dir: str) -> list[str]:
@@ -136,26 +151,48 @@ def find_record(agents_dir: str, name: str) -> AgentRecord:
     """The one agent of this name.
 
     Raises:
-        AgentError: there is none (E0050), or more than one.
+        AgentError: there is none (E0050), more than one, or its record is faulty.
     """
-    found: list[AgentRecord] = []
-    damaged = 0
-    for record in records(agents_dir):
-        if isinstance(record, RotiferError):
-            damaged += 1
-        elif record.name == name:
-            found.append(record)
+    listed = list(records(agents_dir))
+    found = [record for record in listed if isinstance(record, AgentRecord) and record.name == name]
     if len(found) == 1:
         return found[0]
     if found:
         raise _same_name(found)
-    remedy = (
-        f"create it: rotifer agent create {name if is_safe_agent_name(name) else 'NAME'} -g GENE"
+    for fault in listed:
+        if isinstance(fault, FaultyRecord) and fault.name == name:
+            raise AgentError(
+                f"the record of agent {shown(name)} is faulty: {fault.message}",
+                code="E0050",
+                where=fault.where,
+                help=fault.help,
+            )
+    raise AgentError(
+        f"agent {shown(name)} does not exist", code="E0050", help=_way_to(name, listed)
     )
-    if damaged:
-        records_ = "1 record" if damaged == 1 else f"{damaged:,} records"
-        remedy += f" ({records_} could not be read: rotifer agent list says why)"
-    raise AgentError(f"agent {shown(name)} does not exist", code="E0050", help=remedy)
+
+
+def _way_to(name: str, listed: list[AgentRecord | RotiferError]) -> str:
+    """What somebody does who asked for an agent that is not there."""
+    names = [record.name for record in listed if isinstance(record, AgentRecord)]
+    near = did_you_mean(name, names)
+    if near:
+        remedy = f"{near} 'rotifer agent list' lists the agents"
+    else:
+        new = name if is_safe_agent_name(name) else "NAME"
+        remedy = f"create it: rotifer agent create {new} -g GENE"
+        if names:
+            remedy += "; 'rotifer agent list' lists the agents there are"
+    unread = unreadable(listed)
+    return f"{remedy} ({unread}: 'rotifer agent list' says why)" if unread else remedy
+
+
+def unreadable(listed: list[AgentRecord | RotiferError]) -> str | None:
+    """How many records do not even say whose they are, where there are any."""
+    count = sum(isinstance(fault, FaultyRecord) and fault.name is None for fault in listed)
+    if not count:
+        return None
+    return f"{'1 record' if count == 1 else f'{count:,} records'} could not be read"
 
 
 def duplicate_names(found: list[AgentRecord]) -> list[AgentError]:

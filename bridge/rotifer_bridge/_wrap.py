@@ -11,7 +11,7 @@ from rotifer_bridge._files import write_atomic
 from rotifer_bridge._gene import MANIFEST, gene_folder, load_gene, read_phenotype
 from rotifer_bridge._identity import content_id
 from rotifer_bridge._json import dump_pretty, parse_json
-from rotifer_bridge._names import check_domain, check_gene_name, shown
+from rotifer_bridge._names import check_domain, check_gene_name, did_you_mean, shown
 from rotifer_bridge._now import now_text
 from rotifer_bridge._phenotype import FIDELITIES, NETWORK_DEFAULTS
 from rotifer_bridge.errors import GeneError, UsageError
@@ -89,11 +89,13 @@ def wrap(
     folder = os.path.join(project.genes_dir, name)
     skill = None if from_skill is None else _read_skill(project, from_skill)
     if skill is None and not os.path.isdir(folder):
+        near = did_you_mean(name, _folders(project))
+        remedy = "make the folder and put index.ts into it"
         raise GeneError(
             f"gene folder {shown(name)} does not exist",
             code="E0001",
             where=folder,
-            help="make the folder and put index.ts into it",
+            help=f"{near} If not, {remedy}" if near else remedy,
         )
     if os.path.lexists(folder):
         folder = gene_folder(project, name, code="E0001")
@@ -122,6 +124,14 @@ def wrap(
     ):
         write_atomic(os.path.join(folder, SKILL_FILE), skill.data, READABLE)
     return _seal(project, name, skill, created=created, notes=notes)
+
+
+def _folders(project: Project) -> list[str]:
+    """What could be wrapped: the names of the folders that are there."""
+    if not os.path.isdir(project.genes_dir):
+        return []
+    with os.scandir(project.genes_dir) as entries:
+        return [entry.name for entry in entries if entry.is_dir()]
 
 
 def new_phenotype(domain: str, fidelity: str, *, author: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import sys
 import pytest
 
 from rotifer_bridge._create import change_agent, create_agent, pick_genes
+from rotifer_bridge._record import record_paths
 from rotifer_bridge.errors import AgentError, GeneError, RotiferError, UsageError
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
@@ -124,6 +125,29 @@ def test_a_name_is_used_once(project):
     with pytest.raises(AgentError, match="'keeper' exists already") as caught:
         create_agent(project, "keeper", ["b"])
     assert first.record.path == caught.value.where
+    assert "rotifer agent set keeper" in caught.value.help
+    assert "rotifer agent delete keeper" in caught.value.help
+
+
+def test_the_name_of_a_faulty_record_is_taken(bench, project):
+    """The record is mended, not doubled."""
+    path = bench.record(1, "keeper", memoryQuotaBytes="1MB")
+
+    with pytest.raises(AgentError, match="its record is faulty: memoryQuotaBytes") as caught:
+        create_agent(project, "keeper", ["a"])
+    assert path == caught.value.where
+    assert "correct the record" in caught.value.help
+    assert [path] == record_paths(project.agents_dir)
+
+
+def test_records_that_cannot_be_read_may_have_the_name(bench, project):
+    """The agent is made, and the person hears that it may be the second one."""
+    bench.put(".rotifer/agents/damaged.json", "{")
+    bench.put(".rotifer/agents/empty.json", "")
+    made = create_agent(project, "keeper", ["a"])
+
+    (warning,) = made.warnings
+    assert warning.startswith("2 records could not be read, so an agent may have this name already")
 
 
 def test_a_name_is_used_once_by_processes_at_once(project):

@@ -202,3 +202,25 @@ def test_gene_names(bench):
     os.makedirs(bench.path("genes", "empty"))
 
     assert ["a", "b"] == bench.project().gene_names()
+
+
+def test_a_slip_in_the_name(bench):
+    """The gene that was probably meant is told, and which there are; not more than ten."""
+    bench.gene("greeter")
+    with pytest.raises(GeneError, match="'greter' does not exist") as caught:
+        bench.project().gene("greter")
+    assert "did you mean 'greeter'? the project's genes: greeter" == caught.value.help
+
+    for number in range(12):
+        bench.gene(f"a{number:02}")
+    with pytest.raises(GeneError) as caught:
+        bench.project().gene("something-else")
+    assert caught.value.help.startswith("the project's genes: a00, a01, ")
+    assert caught.value.help.endswith("a09 and 3 more")
+
+
+def test_no_genes_to_name(bench):
+    """A project without genes hears how to make one."""
+    with pytest.raises(GeneError) as caught:
+        bench.project().gene("any")
+    assert "rotifer wrap" in caught.value.help

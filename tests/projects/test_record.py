@@ -141,6 +141,45 @@ def test_not_found(bench):
     assert "1 record could not be read" in caught.value.help
 
 
+def test_a_slip_in_the_name(bench):
+    """The name that was probably meant is told, and where all of them are."""
+    bench.record(1, "greeter")
+
+    with pytest.raises(AgentError, match="'greter' does not exist") as caught:
+        bench.project().record("greter")
+    assert "did you mean 'greeter'? 'rotifer agent list' lists the agents" == caught.value.help
+    with pytest.raises(AgentError) as caught:
+        bench.project().record("somebody-else")
+    assert "rotifer agent create somebody-else -g GENE; 'rotifer agent list'" in caught.value.help
+
+
+def test_a_faulty_record_is_not_taken_for_none(bench):
+    """Whoever follows the remedy mends the agent, and makes no second one of its name."""
+    path = bench.record(1, "greeter", dataPolicy={"maxRetentionDay": 7})
+
+    with pytest.raises(AgentError) as caught:
+        bench.project().record("greeter")
+    assert "E0050" == caught.value.code
+    assert path == caught.value.where
+    assert caught.value.message.startswith(
+        "the record of agent 'greeter' is faulty: dataPolicy has an unknown field"
+    )
+    assert "correct the record" in caught.value.help
+
+
+def test_a_faulty_record_of_another_agent(bench):
+    """It is not this one, so nothing is said of it; a record without a name may be anybody's."""
+    bench.record(1, "other", genome="x")
+    with pytest.raises(AgentError, match="'keeper' does not exist") as caught:
+        bench.project().record("keeper")
+    assert "could not be read" not in caught.value.help
+
+    bench.record(2, None)
+    with pytest.raises(AgentError, match="'keeper' does not exist") as caught:
+        bench.project().record("keeper")
+    assert "1 record could not be read" in caught.value.help
+
+
 def test_two_of_one_name_are_refused(bench):
     """Neither is picked at random; both files are named."""
     first, second = bench.record(1), bench.record(2)

@@ -124,6 +124,15 @@ def test_no_source_yet(bench):
     assert "no source yet" in wrap(bench.project(), "a").notes[0]
 
 
+def test_a_slip_in_the_name(bench):
+    """The folder that was probably meant is told."""
+    bench.put("genes/prefs/index.ts", "x")
+
+    with pytest.raises(GeneError, match="'pref' does not exist") as caught:
+        wrap(bench.project(), "pref")
+    assert "did you mean 'prefs'? If not, make the folder" in caught.value.help
+
+
 @pytest.mark.parametrize(
     ("name", "options", "code"),
     [
