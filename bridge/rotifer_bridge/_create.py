@@ -19,6 +19,7 @@ from rotifer_bridge._record import (
     save_record,
     unreadable,
 )
+from rotifer_bridge._runnable import gene_fault, memory_fault
 from rotifer_bridge.errors import AgentError, GeneError, RotiferError, UsageError
 from rotifer_engine import DEFAULT_QUOTA_BYTES, AgentMemoryError, DataPolicy, parse_quota
 from rotifer_engine._quota import MAX_QUOTA_BYTES
@@ -231,11 +232,8 @@ def _warnings(genes: list[Gene], kind: str) -> list[str]:
         kind in {"Par", "Cond", "Try"} and not all(gene.compiled for gene in genes)
     )
     warnings = [note for gene in genes for note in gene.notes]
-    warnings += [
-        f"gene {shown(gene.name)} was never wrapped: it has no identity, so no memory"
-        for gene in genes
-        if gene.v2_id is None
-    ]
+    faults = [*map(gene_fault, genes), *map(memory_fault, genes)]
+    warnings += [f"{fault} ({remedy})" for fault, remedy in filter(None, faults)]
     if in_order:
         warnings += handover_warnings(genes)
     if kind in {"Par", "Cond", "Try"} and in_order:

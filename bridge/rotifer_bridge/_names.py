@@ -22,6 +22,7 @@ __all__ = [
     "did_you_mean",
     "is_safe_agent_name",
     "shown",
+    "typed",
 ]
 
 NAME_LIMIT = 100
@@ -48,6 +49,11 @@ def shown(value: object) -> str:
         return kind_of(value)
     quoted = f"'{value}'" if value.isprintable() else ascii(value)
     return quoted if len(quoted) <= 120 else quoted[:110] + "…'"
+
+
+def typed(name: str, instead: str = "NAME") -> str:
+    """A name as it may stand in a command that somebody copies; a stand-in if it may not."""
+    return name if _NAME.fullmatch(name) and len(name) <= NAME_LIMIT else instead
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:

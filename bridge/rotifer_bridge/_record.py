@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from rotifer_bridge._composition import parse_composition
 from rotifer_bridge._files import read_regular, write_atomic
 from rotifer_bridge._json import NotJSON, dump_pretty, parse_json
-from rotifer_bridge._names import check_gene_name, did_you_mean, is_safe_agent_name, shown
+from rotifer_bridge._names import check_gene_name, did_you_mean, is_safe_agent_name, shown, typed
 from rotifer_bridge.errors import AgentError, GeneError, ProjectError, RotiferError
 from rotifer_engine import DEFAULT_DATA_POLICY, DEFAULT_QUOTA_BYTES, DataPolicy, InvalidInput
 from rotifer_engine._quota import MAX_QUOTA_BYTES
@@ -179,8 +179,7 @@ def _way_to(name: str, listed: list[AgentRecord | RotiferError]) -> str:
     if near:
         remedy = f"{near} 'rotifer agent list' lists the agents"
     else:
-        new = name if is_safe_agent_name(name) else "NAME"
-        remedy = f"create it: rotifer agent create {new} -g GENE"
+        remedy = f"create it: rotifer agent create {typed(name)} -g GENE"
         if names:
             remedy += "; 'rotifer agent list' lists the agents there are"
     unread = unreadable(listed)

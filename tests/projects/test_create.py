@@ -189,12 +189,25 @@ def test_pools_are_not_neighbors(bench):
     assert [] == create_agent(bench.project(), "k", ["one", "two"], composition="TryPool").warnings
 
 
+def test_genes_that_no_run_can_use_are_warned_of(bench, project):
+    """A gene without source and a compiled one, each with its remedy."""
+    bench.gene("empty", {"notes.md": "nothing yet"})
+    made = create_agent(project, "keeper", ["empty", "native"])
+
+    no_source, compiled = made.warnings
+    assert no_source.startswith("gene 'empty' has no source (write index.ts ")
+    assert "compiled to WASM, which this version does not run" in compiled
+    assert "--no-sandbox" in compiled
+
+
 def test_a_gene_without_identity_is_warned_of(bench):
     """It would find every memory call denied, so the person hears of it now."""
     bench.gene("bare", wrapped=False)
     made = create_agent(bench.project(), "keeper", ["bare", "bare"])
 
-    assert ["gene 'bare' was never wrapped: it has no identity, so no memory"] == made.warnings
+    assert [
+        "gene 'bare' was never wrapped: it has no identity, so no memory (rotifer wrap bare)"
+    ] == made.warnings
 
 
 def test_genes_are_picked(project, bench):
