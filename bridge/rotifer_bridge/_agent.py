@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from rotifer_bridge._door import Door
 from rotifer_bridge._early import launch_in
-from rotifer_bridge._failure import refusal
+from rotifer_bridge._failure import REFUSAL, is_refusal, refusal
+from rotifer_bridge._gene import refuse_unsigned
 from rotifer_bridge._json import NotJSON, parse_json
 from rotifer_bridge._launch import Launched, discard
 from rotifer_bridge._node import find_node
@@ -43,7 +44,6 @@ TIME_LIMIT_MAX = 86_400.0
 OnLog = Callable[[str, str], object]
 OnNote = Callable[[str], object]
 
-_REFUSAL = "__rotifer_error"
 _IN_ORDER = frozenset({"Par", "Cond", "Try"})
 
 _dumps = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
@@ -126,6 +126,7 @@ class Agent:
         self._owner = os.getpid()
         self._runner: int | None = None  # the thread that is in `run`
         self._sandbox = True
+        self._trusting = False
         self._closed = False
 
     def __enter__(self) -> Self:
@@ -177,6 +178,7 @@ class Agent:
         *,
         strict: bool = False,
         sandbox: bool = True,
+        trust_unsigned: bool = False,
         time_limit: float = TIME_LIMIT,
         on_log: OnLog | None = None,
         on_note: OnNote | None = None,
@@ -187,6 +189,7 @@ class Agent:
             input: a JSON value; None is null. Left out: an empty object.
             strict: whether an input or a hand-over that does not fit a schema ends the run.
             sandbox: False runs the source of compiled genes under Node.
+            trust_unsigned: whether genes that were installed from outside are run.
             time_limit: seconds for each gene.
             on_log: called with a gene's name and each line it prints.
             on_note: called with each warning, a sentence for a person.
@@ -217,6 +220,7 @@ class Agent:
                 )
             self._runner = threading.get_ident()
             self._sandbox = sandbox
+            self._trusting = trust_unsigned
             try:
                 return self._run(
                     _given(input),
@@ -308,6 +312,8 @@ class Agent:
                     help="write index.ts (or index.js, index.mjs) with an 'express' function",
                 )
             self._genes[name] = gene
+        if not self._trusting:
+            refuse_unsigned(gene)
         return gene
 
     def _start(self) -> Worker:
@@ -318,6 +324,7 @@ class Agent:
         """See that the gene's worker is there, with the gene on its way to it; does not wait."""
         if name in self._workers:
             if self._workers[name].alive:
+                self._gene(name, note)  # a warm worker is no reason to trust it
                 return
             self._workers.pop(name).close()
         worker = self._start()
@@ -388,8 +395,8 @@ def _parsed(name: str, text: bytes) -> Any:
 def _answer(name: str, text: bytes) -> Any:
     """A gene's answer, unless it is a refusal."""
     value = _parsed(name, text)
-    if isinstance(value, dict) and value.keys() == {_REFUSAL}:
-        raise refusal(name, value[_REFUSAL])
+    if is_refusal(value):
+        raise refusal(name, value[REFUSAL])
     return value
 
 

@@ -9,8 +9,10 @@ from typing import Any
 from rotifer_bridge._text import shown_path
 from rotifer_bridge.errors import GeneFailed, WorkerDied
 
-__all__ = ["EXIT_DISCONNECTED", "death", "failed", "refusal"]
+__all__ = ["EXIT_DISCONNECTED", "REFUSAL", "death", "failed", "is_refusal", "refusal"]
 
+REFUSAL = "__rotifer_error"
+"""The one key of an output that is no answer (projects §4)."""
 EXIT_DISCONNECTED = 113
 """What the shim exits with when the wire breaks (channel.cjs says the same)."""
 
@@ -78,6 +80,11 @@ def failed(gene: str, folder: str, kind: str, error: Any, *, limit: int) -> Gene
     else:
         message = f"gene '{gene}' failed: {kind[:40]}"
     return GeneFailed(message, code="E0052", where=_where(stack, folder), help=help_)
+
+
+def is_refusal(output: object) -> bool:
+    """Whether this output is a refusal and no answer."""
+    return isinstance(output, dict) and output.keys() == {REFUSAL}
 
 
 def refusal(gene: str, message: object) -> GeneFailed:

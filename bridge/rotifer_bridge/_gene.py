@@ -28,6 +28,7 @@ __all__ = [
     "gene_names",
     "load_gene",
     "read_phenotype",
+    "refuse_unsigned",
 ]
 
 # What Node or the supervisor can load as code or data.
@@ -37,6 +38,7 @@ LOADABLE = (".ts", ".mts", ".cts", ".js", ".mjs", ".cjs", ".json", ".wasm")
 ENTRIES = ("index.ts", "index.js", "index.mjs")
 
 MANIFEST = ".gene-manifest.json"  # by `wrap`
+CLOUD_MANIFEST = ".cloud-manifest.json"  # by installing or publishing, elsewhere
 COMPILED = "gene.ir.wasm"  # its presence makes the gene compiled
 COMPILE_RESULT = ".compile-result.json"  # by `compile`
 
@@ -66,6 +68,8 @@ class Gene(NamedTuple):
     v2_id: str | None
     """None for a gene that was never wrapped or compiled: it has no memory (memory §12)."""
     compiled: bool
+    installed: bool
+    """Whether it came from outside: it runs only where somebody says that they trust it."""
     notes: list[str]
     """Lines for stderr: what a person should know about this gene."""
 
@@ -101,6 +105,7 @@ def load_gene(project: Project, name: object, *, code: str = "E0040") -> Gene:
         files=files,
         v2_id=identity,
         compiled=compiled,
+        installed=_is_installed(folder),
         notes=notes,
     )
 
@@ -130,6 +135,21 @@ def read_phenotype(
             help=f"run 'rotifer wrap {name}' first",
         ) from None
     return parse_phenotype(data, path, domain=domain)
+
+
+def refuse_unsigned(gene: Gene) -> None:
+    """Raise if the gene came from outside: nobody here has said that its code is trusted.
+
+    Raises:
+        GeneError: it did (projects §7).
+    """
+    if gene.installed:
+        raise GeneError(
+            f"gene {shown(gene.name)} was installed from outside, and nothing vouches for its code",
+            code="E0051",
+            where=gene.folder,
+            help="read its source; if you trust it, run it with --trust-unsigned",
+        )
 
 
 def gene_names(project: Project) -> list[str]:
@@ -180,6 +200,18 @@ def _way_to(name: str, names: list[str]) -> str:
         listed += f" and {len(names) - _LISTED:,} more"
     near = did_you_mean(name, names)
     return f"{near} the project's genes: {listed}" if near else f"the project's genes: {listed}"
+
+
+def _is_installed(folder: str) -> bool:
+    """Whether the gene came from outside; one that was published from here did not."""
+    path = os.path.join(folder, CLOUD_MANIFEST)
+    if not os.path.lexists(path):
+        return False
+    try:
+        value = parse_json(_read(folder, path, BYTES_LIMIT))
+    except (GeneError, FileNotFoundError, NotJSON):
+        return True  # what says nothing vouches for nothing
+    return not (isinstance(value, dict) and "published_at" in value and "installed_at" not in value)
 
 
 def _acting_identity(

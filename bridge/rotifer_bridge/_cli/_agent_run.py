@@ -49,6 +49,9 @@ _OPTIONS = (
         None,
         "Run the source of compiled genes under Node.",
     ),
+    _Option(
+        "--trust-unsigned", None, None, "Run genes that were installed from outside the project."
+    ),
 )
 _BY_FLAG = {option.flag: option for option in _OPTIONS}
 _DEFAULTS = {option.flag: option.default for option in _OPTIONS}
@@ -64,6 +67,7 @@ class RunOptions(NamedTuple):
     json: bool
     verbose: bool
     sandbox: bool
+    trust_unsigned: bool
 
 
 def parse(argv: list[str]) -> RunOptions | None:
@@ -101,6 +105,7 @@ def _options(agent: str, values: dict[str, str | None]) -> RunOptions:
         json=bool(values["--json"]),
         verbose=bool(values["--verbose"]),
         sandbox=not values["--no-sandbox"],
+        trust_unsigned=bool(values["--trust-unsigned"]),
     )
 
 
@@ -164,6 +169,7 @@ def perform(options: RunOptions, launched: Launched | None = None) -> int:
                 value,
                 strict=options.strict,
                 sandbox=options.sandbox,
+                trust_unsigned=options.trust_unsigned,
                 time_limit=time_limit,
                 on_log=_log,
                 on_note=warn,
