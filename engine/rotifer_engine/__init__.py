@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rotifer_engine._clock import Clock, FixedClock, SystemClock
     from rotifer_engine._deployer import DEPLOYER, Erased
     from rotifer_engine._entry import Entry, EntrySummary, entry_id
+    from rotifer_engine._ephemeral import EphemeralMemory
     from rotifer_engine._files import FileSystem
     from rotifer_engine._findings import Finding
     from rotifer_engine._import import Imported
@@ -63,6 +64,7 @@ _HOME = {
     "Entry": "_entry",
     "EntrySummary": "_entry",
     "entry_id": "_entry",
+    "EphemeralMemory": "_ephemeral",
     "FileSystem": "_files",
     "Finding": "_findings",
     "Imported": "_import",
@@ -116,6 +118,7 @@ __all__ = [
     "Entry",
     "EntryNotFound",
     "EntrySummary",
+    "EphemeralMemory",
     "Erased",
     "Exported",
     "FileSystem",

@@ -310,14 +310,7 @@ class Connections:
             )
         try:
             with _opening:
-                self._make_private()
-                connection = sqlite3.connect(
-                    self.path,
-                    timeout=0,
-                    isolation_level=None,
-                    check_same_thread=False,
-                    factory=self._factory,
-                )
+                connection = self._dial()
         except OSError as error:
             raise self._refused(error) from error
         except sqlite3.Error as error:
@@ -328,6 +321,16 @@ class Connections:
             connection.close()
             raise
         return connection
+
+    def _dial(self) -> sqlite3.Connection:
+        self._make_private()
+        return sqlite3.connect(
+            self.path,
+            timeout=0,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=self._factory,
+        )
 
     def _make_private(self) -> None:
         """See that the file and its companions are there for their owner only."""
@@ -347,7 +350,7 @@ class Connections:
             f"the memory file {self.path} cannot be opened: {path}: {error.strerror or error}"
         )
 
-    def _prepare(self, connection: sqlite3.Connection, *, durable: bool) -> None:
+    def _demand_log(self, connection: sqlite3.Connection) -> None:
         mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
         if mode != "wal":
             mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
@@ -356,6 +359,9 @@ class Connections:
                     f"the memory file {self.path} needs a write-ahead log, but its disk or its "
                     f"file allows only the journal mode {mode!r}; use a local disk"
                 )
+
+    def _prepare(self, connection: sqlite3.Connection, *, durable: bool) -> None:
+        self._demand_log(connection)
         connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA trusted_schema = OFF")
