@@ -7,21 +7,36 @@ import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from rotifer_bridge._names import shown
 from rotifer_bridge._node import MINIMUM, candidates, find_node, too_old
 from rotifer_bridge._node_install import node_version
 from rotifer_bridge._project import Project, find_root
+from rotifer_bridge._runnable import agent_fault, gene_fault, memory_fault
 from rotifer_bridge.errors import NodeError, ProjectError, RotiferError
+
+if TYPE_CHECKING:
+    from rotifer_bridge._record import AgentRecord
 
 __all__ = ["Check", "examine"]
 
 PYTHON_MINIMUM = (3, 11)
 PYNNG = "0.9."  # the private options in use were measured on this series (design §2)
 
-# What each program adds; without it the other layers stand (design §5).
+# What each program adds, and what it comes with; without it the other layers stand (design §5).
 _LAYERS = {
-    "setpriv": "ends a gene that loops when rotifer is killed",
+    "setpriv": ("ends a gene that loops when rotifer is killed", "install util-linux"),
+}
+
+# What to do where an error does not say it itself.
+_CORRECT = "correct it, then run 'rotifer doctor' again"
+_REMEDIES = {
+    "project": "correct rotifer.json",
+    "state folder": "see that .rotifer and what is in it are yours",
+    "database": "put a copy in its place, or move it and its -wal and -shm away: what agents "
+    "remember is then gone",
+    "audit log": "see that it is a file of yours that can be written",
 }
 
 
@@ -30,7 +45,7 @@ class Check(NamedTuple):
 
     name: str
     status: str
-    """``ok``, ``warn`` (a run works, with less) or ``fail`` (it does not)."""
+    """``ok``, ``warn`` (something works with less, or an agent cannot run) or ``fail``."""
     detail: str
     help: str | None = None
 
@@ -53,7 +68,7 @@ def examine(start: str | None = None) -> list[Check]:
 def _python() -> Check:
     version = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info[:2] < PYTHON_MINIMUM:
-        return Check("python", "fail", f"{version}; 3.11 or later is needed")
+        return Check("python", "fail", f"{version}; 3.11 or later is needed", "install one")
     return Check("python", "ok", f"{version} at {sys.executable}")
 
 
@@ -62,16 +77,15 @@ def _node(root: str | None) -> Check:
         node = find_node(root)
         version = node_version(node.path)
     except NodeError as error:
-        where = f" ({error.where})" if error.where else ""
-        return Check("node", "fail", error.message + where, error.help or _node_help())
+        return Check("node", "fail", error.message + _at(error), error.help or _node_help())
     detail = f"{version} from {node.source}: {node.path}"
     if too_old(version):
         needed = f"{MINIMUM[0]}.{MINIMUM[1]}"
         return Check("node", "fail", f"{detail}; {needed} or later is needed", _node_help())
-    others = [source for source, path in candidates(root) if path and os.path.isfile(path)]
-    passed_over = [source for source in others if source != node.source]
-    if passed_over:
-        detail += f"; passed over: {', '.join(passed_over)}"
+    there = [source for source, path in candidates(root) if path and os.path.isfile(path)]
+    others = there[there.index(node.source) + 1 :] if node.source in there else []
+    if others:
+        detail += f" (it comes before the one from {' and '.join(others)})"
     return Check("node", "ok", detail)
 
 
@@ -100,39 +114,56 @@ def _project(root: str) -> Iterator[Check]:
         yield _failed("project", error)
         return
     yield Check("project", "ok", f"{project.name} at {root}")
-    yield _tried("genes", lambda: _genes(project))
-    yield _tried("agents", lambda: _agents(project))
+    yield from _tried_all("genes", lambda: _genes(project))
+    yield from _tried_all("agents", lambda: _agents(project))
     yield _tried("state folder", lambda: _state(project))
     yield _tried("database", lambda: _database(project))
     yield _tried("audit log", lambda: _audit(project))
 
 
-def _genes(project: Project) -> Check:
+def _genes(project: Project) -> list[Check]:
+    """One line for each gene that cannot be read or cannot remember, or one for all that can."""
     names = project.gene_names()
-    bad = []
+    faults = []
     for name in names:
         try:
-            project.gene(name)
+            fault = memory_fault(project.gene(name))
         except RotiferError as error:
-            bad.append(f"{name}: {error.message}")
-    if bad:
-        return Check(
-            "genes", "warn", f"{len(bad)} of {len(names)} cannot be used: {'; '.join(bad)}"
-        )
-    return Check("genes", "ok", f"{len(names)}")
+            fault = f"gene {shown(name)}: {error.message}{_at(error)}", error.help or _CORRECT
+        if fault is not None:
+            faults.append(Check("genes", "warn", *fault))
+    return faults or [Check("genes", "ok", f"{len(names)}")]
 
 
-def _agents(project: Project) -> Check:
+def _agents(project: Project) -> list[Check]:
+    """One line for each thing that would end an agent's run, or one for all that can be run."""
     from rotifer_bridge._record import AgentRecord, duplicate_names
 
-    found = list(project.records())
-    good = [record for record in found if isinstance(record, AgentRecord)]
-    bad = len(found) - len(good) + len(duplicate_names(good))
-    if bad:
-        return Check(
-            "agents", "warn", f"{len(good)} and {bad} faulty", "'rotifer agent list' says which"
-        )
-    return Check("agents", "ok", f"{len(good)}")
+    listed = list(project.records())
+    good = [record for record in listed if isinstance(record, AgentRecord)]
+    faults = [
+        (error.message + _at(error), error.help or _CORRECT)
+        for error in [*listed, *duplicate_names(good)]
+        if isinstance(error, RotiferError)
+    ]
+    for record in good:
+        faults.extend(_run_faults(project, record))
+    return [Check("agents", "warn", *fault) for fault in faults] or [
+        Check("agents", "ok", f"{len(good)}")
+    ]
+
+
+def _run_faults(project: Project, record: AgentRecord) -> Iterator[tuple[str, str]]:
+    fault = agent_fault(record)
+    if fault is not None:
+        yield fault
+    for name in dict.fromkeys(record.genome):
+        try:
+            fault = gene_fault(project.gene(name))
+        except RotiferError as error:
+            fault = error.message, error.help or _CORRECT
+        if fault is not None:
+            yield f"agent {shown(record.name)}: {fault[0]}", fault[1]
 
 
 def _state(project: Project) -> Check:
@@ -197,23 +228,32 @@ def _audit(project: Project) -> Check:
 
 
 def _layers() -> Iterator[Check]:
-    for program, purpose in _LAYERS.items():
+    for program, (purpose, remedy) in _LAYERS.items():
         found = shutil.which(program)
         if found:
             yield Check(program, "ok", found)
         else:
-            yield Check(program, "warn", f"not there; it {purpose}")
+            yield Check(program, "warn", f"not there; it {purpose}", remedy)
 
 
 def _tried(name: str, check: Callable[[], Check]) -> Check:
+    [only] = _tried_all(name, lambda: [check()])
+    return only
+
+
+def _tried_all(name: str, check: Callable[[], list[Check]]) -> list[Check]:
     try:
         return check()
     except Exception as error:  # noqa: BLE001 - a doctor reports what fails, whatever it is
-        return _failed(name, error)
+        return [_failed(name, error)]
 
 
 def _failed(name: str, error: Exception) -> Check:
+    remedy = _REMEDIES.get(name, _CORRECT)
     if isinstance(error, RotiferError):
-        where = f" ({error.where})" if error.where else ""
-        return Check(name, "fail", error.message + where, error.help)
-    return Check(name, "fail", str(error) or type(error).__name__)
+        return Check(name, "fail", error.message + _at(error), error.help or remedy)
+    return Check(name, "fail", str(error) or type(error).__name__, remedy)
+
+
+def _at(error: RotiferError) -> str:
+    return f" ({error.where})" if error.where else ""

@@ -108,7 +108,58 @@ def test_what_is_ill_is_said(doctor, bench, name, break_it, status):
     checks, code = doctor()
 
     assert status == checks[name]["status"]
+    assert checks[name]["help"]
     assert (status == "fail") is (code == 1)
+
+
+@pytest.mark.parametrize(
+    ("genome", "reason", "remedy"),
+    [
+        (("gone",), "gene 'gone' does not exist", "the project's genes: bare, odd, one, swift"),
+        ([], "empty genome", "rotifer agent set keeper -g GENE"),
+        (("one", "bare"), "no source", "write index.ts"),
+        (("swift", "one"), "compiled to WASM", "--no-sandbox"),
+        (("odd",), "is not JSON", "correct the file"),
+    ],
+)
+def test_agents_that_cannot_run(doctor, bench, genome, reason, remedy):
+    """What would end a run is told with the agent, the reason and the remedy."""
+    bench.gene("one")
+    bench.gene("bare", {"notes.md": ""})
+    bench.gene("swift", {"gene.ir.wasm": b"\0asm"})
+    bench.put("genes/odd/phenotype.json", "{")
+    bench.record(1, "keeper", genome)
+    checks, code = doctor()
+
+    assert (0, "warn") == (code, checks["agents"]["status"])
+    assert "agent 'keeper'" in checks["agents"]["detail"]
+    assert reason in checks["agents"]["detail"]
+    assert remedy in checks["agents"]["help"]
+
+
+def test_each_fault_has_its_line(cli, bench):
+    """Several agents and genes with faults are several lines, each with its help."""
+    bench.gene("bare", wrapped=False)
+    bench.gene("plain", wrapped=False)
+    bench.record(1, "lost", ("gone",))
+    bench.record(2, "idle", [])
+    bench.record(3, "faulty", memoryQuotaBytes=0)
+    lines = cli("doctor").out.splitlines()
+
+    for words in ("'bare' was never wrapped", "'plain' was never", "'lost'", "'idle'", "Quota"):
+        (at,) = [number for number, line in enumerate(lines) if words in line]
+        assert lines[at].startswith("warn")
+        assert lines[at + 1].startswith("      help: ")
+
+
+def test_another_node_is_no_fault(doctor, monkeypatch, bench):
+    """What is there and not needed reads like what it is."""
+    bin_dir = os.path.dirname(bench.put("bin/node", "#!/bin/sh\n", 0o755))
+    monkeypatch.setenv("PATH", bin_dir + os.pathsep + os.environ["PATH"])
+    checks, _ = doctor()
+
+    assert "ok" == checks["node"]["status"]
+    assert checks["node"]["detail"].endswith("(it comes before the one from PATH)")
 
 
 def test_a_planted_link(doctor, bench, tmp_path):

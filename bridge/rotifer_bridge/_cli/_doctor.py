@@ -35,8 +35,8 @@ command = click.Command(
     help=(
         "Look at everything a run needs: Python, Node, the project, its private files, and the "
         "programs that fence genes in.\n\n"
-        "One line for each check: ok, warn (a run works, with less) or fail. The exit code is 1 "
-        "when one fails."
+        "One line for each check: ok, warn (something works with less, or an agent cannot run) or "
+        "fail; what to do stands below. The exit code is 1 when one fails."
     ),
     short_help="Look at everything a run needs.",
     params=[
