@@ -10,7 +10,7 @@ from rotifer_bridge._composition import make_composition, parse_composition
 from rotifer_bridge._files import lock_folder
 from rotifer_bridge._gene import Gene, load_gene
 from rotifer_bridge._handover import handover_warnings
-from rotifer_bridge._names import check_agent_name, check_domain, shown
+from rotifer_bridge._names import NAME_LIMIT, check_agent_name, check_domain, shown
 from rotifer_bridge._now import now_text
 from rotifer_bridge._record import (
     AgentRecord,
@@ -27,7 +27,9 @@ from rotifer_engine._quota import MAX_QUOTA_BYTES
 if TYPE_CHECKING:
     from rotifer_bridge._project import Project
 
-__all__ = ["Created", "change_agent", "create_agent", "pick_genes"]
+__all__ = ["TOP", "Created", "Picked", "change_agent", "create_agent", "pick_genes"]
+
+TOP = 2  # how many genes are picked when nobody says
 
 
 class Created(NamedTuple):
@@ -35,6 +37,16 @@ class Created(NamedTuple):
 
     record: AgentRecord
     warnings: list[str]
+
+
+class Picked(NamedTuple):
+    """Genes that nobody named."""
+
+    genes: list[str]
+    of: int
+    """How many there were to pick from."""
+    unreadable: list[str]
+    """A line for each gene that cannot be read."""
 
 
 def create_agent(
@@ -53,8 +65,7 @@ def create_agent(
         RotiferError: a name, a gene or an option is refused; nothing was written.
     """
     check_agent_name(name)
-    if isinstance(genes, str) or not genes:
-        raise UsageError("an agent needs at least one gene", help="name it: -g GENE")
+    _check_list(genes)
     loaded = [load_gene(project, gene, code="E0040") for gene in genes]
     genome = [gene.name for gene in loaded]
     wanted = _composition(composition, genome, par_merge)
@@ -98,8 +109,10 @@ def change_agent(
     if all(part is None for part in (genes, composition, par_merge, memory_quota, data_policy)):
         raise UsageError(
             "nothing to change",
-            help="name -g, --composition, --par-merge, --memory-quota or --data-policy",
+            help="name other genes, a composition, a memory quota or a data policy",
         )
+    if genes is not None:
+        _check_list(genes)
     project.make_state_dirs()
     with lock_folder(project.agents_dir):
         record = project.record(name)
@@ -118,8 +131,8 @@ def change_agent(
     return Created(record, _warnings(loaded, record.composition["type"]))
 
 
-def pick_genes(project: Project, domain: str | None, top: int) -> tuple[list[str], list[str]]:
-    """The first ``top`` genes of a domain, and a line for each gene that cannot be read.
+def pick_genes(project: Project, domain: str | None = None, top: int = TOP) -> Picked:
+    """The first ``top`` genes of a domain, or of all.
 
     Compiled genes come first, as the reference ranks them, then by name **[ours]**: there is no
     arena here whose scores could rank them.
@@ -150,7 +163,16 @@ def pick_genes(project: Project, domain: str | None, top: int) -> tuple[list[str
             help="name the genes with -g, or wrap one with that domain",
         )
     found.sort(key=lambda gene: (not gene.compiled, gene.name))
-    return [gene.name for gene in found[:top]], unreadable
+    return Picked([gene.name for gene in found[:top]], len(found), unreadable)
+
+
+def _check_list(genes: Sequence[str]) -> None:
+    if isinstance(genes, str):
+        raise UsageError(
+            f"the genes are a string; a list of names is needed: [{genes[:NAME_LIMIT]!r}]"
+        )
+    if not genes:
+        raise UsageError("an agent needs at least one gene", help='name it: ["hello-world"]')
 
 
 def _composition(
@@ -159,7 +181,7 @@ def _composition(
     if isinstance(wanted, str):
         return make_composition(wanted, genome, merge=par_merge)
     try:
-        parsed = parse_composition(wanted, genome, "--composition")
+        parsed = parse_composition(wanted, genome, "composition")
     except AgentError as error:
         raise UsageError(error.message, help=error.help) from None
     return make_composition(
@@ -189,7 +211,7 @@ def _quota(wanted: int | str) -> int:
         try:
             return parse_quota(wanted)
         except AgentMemoryError as error:
-            raise UsageError(f"--memory-quota: {error.message}") from None
+            raise UsageError(error.message) from None
     if isinstance(wanted, bool) or not 1 <= wanted <= MAX_QUOTA_BYTES:
         raise UsageError(f"memory quota is {wanted} bytes; it must be 1 to {MAX_QUOTA_BYTES:,}")
     return wanted
@@ -199,7 +221,7 @@ def _data_policy(wanted: object) -> dict[str, object]:
     try:
         return DataPolicy.parse(wanted, "dataPolicy").to_json()
     except AgentMemoryError as error:
-        raise UsageError(f"--data-policy: {error.message}") from None
+        raise UsageError(error.message) from None
 
 
 def _refuse_duplicate(project: Project, name: str) -> list[str]:

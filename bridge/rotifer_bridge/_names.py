@@ -15,12 +15,14 @@ from rotifer_bridge._json import kind_of
 from rotifer_bridge.errors import GeneError, RotiferError, UsageError
 
 __all__ = [
+    "NAME_LIMIT",
     "check_agent_name",
     "check_domain",
     "check_gene_name",
     "check_version",
     "did_you_mean",
     "is_safe_agent_name",
+    "last_part",
     "shown",
     "typed",
 ]
@@ -54,6 +56,12 @@ def shown(value: object) -> str:
 def typed(name: str, instead: str = "NAME") -> str:
     """A name as it may stand in a command that somebody copies; a stand-in if it may not."""
     return name if _NAME.fullmatch(name) and len(name) <= NAME_LIMIT else instead
+
+
+def last_part(path: str) -> str | None:
+    """The gene's name, where a path to its folder was given in the place of it."""
+    name = path.rstrip("/").rpartition("/")[2]
+    return name if "/" in path and _NAME.fullmatch(name) and ".." not in path else None
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:

@@ -11,7 +11,7 @@ from rotifer_bridge._files import write_atomic
 from rotifer_bridge._gene import MANIFEST, gene_folder, load_gene, read_phenotype
 from rotifer_bridge._identity import content_id
 from rotifer_bridge._json import dump_pretty, parse_json
-from rotifer_bridge._names import check_domain, check_gene_name, did_you_mean, shown
+from rotifer_bridge._names import check_domain, check_gene_name, did_you_mean, last_part, shown
 from rotifer_bridge._now import now_text
 from rotifer_bridge._phenotype import FIDELITIES, NETWORK_DEFAULTS
 from rotifer_bridge.errors import GeneError, UsageError
@@ -81,6 +81,13 @@ def wrap(
             domain; nothing was written.
         UsageError: no such fidelity.
     """
+    meant = last_part(name)
+    if meant is not None:
+        raise GeneError(
+            f"{shown(name)} is a path, not a gene name",
+            code="E0004",
+            help=f"the gene's name is enough: rotifer wrap {meant}",
+        )
     check_gene_name(name, code="E0004")
     if domain is not None:
         check_domain(domain, code="E0004")

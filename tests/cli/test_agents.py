@@ -35,6 +35,68 @@ def test_genes_can_be_named_in_many_ways(cli, bench, argv):
     assert ("one", "two") == bench.project().record("keeper").genome
 
 
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (
+            [],
+            "picked: one, two; 2 of 3 genes, compiled ones first, then by name (name them with -g)",
+        ),
+        (["-n", "1"], "picked: one; 1 of 3 genes, "),
+        (["-d", "text"], "picked: zwei; 1 of 1 gene of domain text, "),
+    ],
+)
+def test_what_was_picked_is_said(cli, bench, argv, words):
+    """Nobody named the genes: which they are, why, and how to name them."""
+    bench.gene("zwei", domain="text")
+
+    assert words in cli("agent", "create", "keeper", *argv).err
+
+
+def test_what_picks_is_ignored_beside_names(cli, bench):
+    """`-g` decides; that the others do nothing is said."""
+    done = cli("agent", "create", "keeper", "-g", "two", "-d", "none", "-n", "7")
+
+    assert 0 == done.code
+    assert "warning: --domain and --top: ignored, because -g names the genes" in done.err
+    assert "picked" not in done.err
+    assert ("two",) == bench.project().record("keeper").genome
+
+
+@pytest.mark.parametrize("command", ["create", "set"])
+@pytest.mark.parametrize(
+    ("given", "remedy"),
+    [
+        ("one,two", "several genes stand one after the other: -g one two"),
+        ("genes/one", "the gene's name is enough: -g one"),
+        ("genes/one/", "the gene's name is enough: -g one"),
+    ],
+)
+def test_a_slip_in_the_genes(cli, command, given, remedy):
+    """Commas and paths are not how genes are named; how they are is said."""
+    done = cli("agent", command, "keeper", "--genes", given)
+
+    assert (1, "") == (done.code, done.out)
+    assert "error[E0040]: " in done.err
+    assert remedy in done.err
+
+
+@pytest.mark.parametrize(
+    ("argv", "command"),
+    [
+        (["agent", "create", "keeper", "-g"], "rotifer agent create"),
+        (["agent", "create"], "rotifer agent create"),
+        (["agent", "run", "keeper", "--json=1"], "rotifer agent run"),
+        (["agent", "memory", "list", "keeper", "--category"], "rotifer agent memory list"),
+        (["agent", "nothing"], "rotifer agent"),
+        (["--nothing"], "rotifer"),
+    ],
+)
+def test_a_mistake_leads_to_the_help_of_its_command(cli, argv, command):
+    """Whatever is missing or too much, the help named is the one that explains it."""
+    assert f"help: see '{command} --help'\n" in cli(*argv).err
+
+
 def test_created(cli, bench):
     """Id, genome and quota on stdout; the next step on stderr."""
     done = cli("agent", "create", "keeper", "-g", "one", "--memory-quota=1.5MB")

@@ -96,14 +96,14 @@ def test_compositions(project, genes, composition, expected):
         ({"name": "../x"}, UsageError, "not an agent name"),
         ({"name": ""}, UsageError, "agent name is empty"),
         ({"genes": []}, UsageError, "at least one gene"),
-        ({"genes": "a"}, UsageError, "at least one gene"),
+        ({"genes": "a"}, UsageError, r"a list of names is needed: \['a'\]"),
         ({"genes": ["none"]}, GeneError, "'none' does not exist"),
         ({"genes": ["../genes/a"]}, GeneError, "not a gene name"),
         ({"composition": "Loop"}, UsageError, "'Loop' is not a composition"),
         ({"composition": {"type": "Loop"}}, UsageError, "'Loop' is not a composition"),
         ({"par_merge": "x"}, UsageError, "'x' is not a merge"),
-        ({"memory_quota": "10"}, UsageError, "--memory-quota"),
-        ({"memory_quota": "0MB"}, UsageError, "--memory-quota"),
+        ({"memory_quota": "10"}, UsageError, "^memory quota '10' cannot be read"),
+        ({"memory_quota": "0MB"}, UsageError, "^memory quota '0MB' is zero bytes"),
         ({"memory_quota": 0}, UsageError, "1 to 9,007,199,254,740,991"),
     ],
 )
@@ -214,11 +214,11 @@ def test_genes_are_picked(project, bench):
     """Compiled ones first, then by name; of one domain when one is given; bad ones are said."""
     bench.put("genes/aaa/phenotype.json", "{")
 
-    picked, unreadable = pick_genes(project, None, 2)
-    assert ["native", "a"] == picked
-    assert 1 == len(unreadable)
-    assert "'aaa' is left out" in unreadable[0]
-    assert ["a", "b"] == pick_genes(project, "code", 5)[0]
+    picked = pick_genes(project)
+    assert (["native", "a"], 3) == (picked.genes, picked.of)
+    assert 1 == len(picked.unreadable)
+    assert "'aaa' is left out" in picked.unreadable[0]
+    assert ["a", "b"] == pick_genes(project, "code", 5).genes
 
 
 @pytest.mark.parametrize(("domain", "top"), [("none", 2), (None, 0), ("A", 1)])
@@ -260,7 +260,9 @@ def test_changed_quota(project):
     assert before.document == {**after.document, "memoryQuotaBytes": before.memory_quota_bytes}
 
 
-@pytest.mark.parametrize("change", [{}, {"genes": ["none"]}, {"memory_quota": "x"}])
+@pytest.mark.parametrize(
+    "change", [{}, {"genes": ["none"]}, {"genes": "a"}, {"genes": []}, {"memory_quota": "x"}]
+)
 def test_a_refused_change_changes_nothing(bench, project, change):
     """The record stays byte for byte."""
     path = create_agent(project, "keeper", ["a"]).record.path

@@ -124,6 +124,15 @@ def test_no_source_yet(bench):
     assert "no source yet" in wrap(bench.project(), "a").notes[0]
 
 
+@pytest.mark.parametrize("path", ["genes/prefs", "./genes/prefs/", "/somewhere/prefs"])
+def test_a_path_is_no_name(bench, path):
+    """The name in it is enough, and that is said."""
+    with pytest.raises(GeneError, match="is a path, not a gene name") as caught:
+        wrap(bench.project(), path)
+    assert "E0004" == caught.value.code
+    assert "the gene's name is enough: rotifer wrap prefs" == caught.value.help
+
+
 def test_a_slip_in_the_name(bench):
     """The folder that was probably meant is told."""
     bench.put("genes/prefs/index.ts", "x")

@@ -41,12 +41,12 @@ def _create(
     name: str,
     genes: tuple[str, ...],
     domain: str | None,
-    top: int,
+    top: int | None,
     composition: str,
     par_merge: str,
     memory_quota: str | None,
 ) -> None:
-    from rotifer_bridge._create import create_agent, pick_genes
+    from rotifer_bridge._create import TOP, create_agent, pick_genes
     from rotifer_bridge._names import check_agent_name
     from rotifer_bridge._project import Project
     from rotifer_engine import format_size
@@ -54,10 +54,20 @@ def _create(
     project = Project.find()
     check_agent_name(name)
     chosen = list(genes)
-    if not chosen:
-        chosen, unreadable = pick_genes(project, domain, top)
-        for line in unreadable:
+    if chosen:
+        ignored = [f for f, given in (("--domain", domain), ("--top", top)) if given is not None]
+        if ignored:
+            warn(f"{' and '.join(ignored)}: ignored, because -g names the genes")
+    else:
+        picked = pick_genes(project, domain, TOP if top is None else top)
+        chosen = picked.genes
+        for line in picked.unreadable:
             warn(line)
+        of_domain = f" of domain {domain}" if domain else ""
+        note(
+            f"picked: {', '.join(chosen)}; {len(chosen)} of {_genes(picked.of)}{of_domain}, "
+            "compiled ones first, then by name (name them with -g)"
+        )
     created = create_agent(
         project,
         name,
@@ -77,25 +87,29 @@ def _create(
     note(f"next: rotifer agent run {record.name} --input JSON")
 
 
+def _genes(count: int) -> str:
+    return "1 gene" if count == 1 else f"{count:,} genes"
+
+
 command = GenesCommand(
     "create",
     callback=_create,
     help=(
         "Create an agent from genes of the project.\n\n"
-        "Without -g the genes are picked: the first ones of a domain, compiled ones before others, "
-        "then by name."
+        "Without -g the genes are picked: the first two (-n) of a domain (-d), or of all genes; "
+        "compiled ones before others, then by name."
     ),
     short_help="Create an agent from genes.",
     params=[
         click.Argument(["name"]),
         genes_option("The agent's genes, in order."),
-        click.Option(["-d", "--domain"], help="Pick genes of this domain. Only without -g."),
+        click.Option(
+            ["-d", "--domain"], help="Pick genes of this domain. Ignored with -g.  [default: any]"
+        ),
         click.Option(
             ["-n", "--top"],
             type=int,
-            default=2,
-            show_default=True,
-            help="How many genes to pick. Only without -g.",
+            help="How many genes to pick. Ignored with -g.  [default: 2]",
         ),
         click.Option(["--composition"], default="Seq", show_default=True, help=COMPOSITION_HELP),
         click.Option(["--par-merge"], default="first", show_default=True, help=PAR_MERGE_HELP),

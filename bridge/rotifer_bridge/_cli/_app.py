@@ -114,7 +114,7 @@ def invoke(argv: list[str]) -> int:
         click.echo(error.format_message(), err=True)
         return 1
     except click.UsageError as error:
-        raise UsageError(_message(error), help=_help(error)) from None
+        raise UsageError(_message(error), help=_help(error, argv)) from None
     except click.ClickException as error:
         raise UsageError(error.format_message()) from None
     except click.Abort:
@@ -131,6 +131,20 @@ def _message(error: click.UsageError) -> str:
     return message[:1].lower() + message[1:]
 
 
-def _help(error: click.UsageError) -> str:
-    path = error.ctx.command_path if error.ctx else "rotifer"
+def _help(error: click.UsageError, argv: list[str]) -> str:
+    path = error.ctx.command_path if error.ctx else _command_path(argv)
     return f"see '{path} --help'"
+
+
+def _command_path(argv: list[str]) -> str:
+    """The words that call the command; click does not say whose option lacks a value."""
+    path, command = ["rotifer"], root
+    for word in argv:
+        found = command.get_command(click.Context(command), word)
+        if found is None:
+            break
+        path.append(word)
+        if not isinstance(found, _Lazy):
+            break
+        command = found
+    return " ".join(path)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import click
 
+from rotifer_bridge._names import last_part, shown
+from rotifer_bridge.errors import GeneError
+
 __all__ = ["GenesCommand", "genes_option"]
 
 _FLAGS = ("-g", "--genes")
@@ -20,8 +23,32 @@ class GenesCommand(click.Command):
 def genes_option(text: str) -> click.Option:
     """The option itself."""
     return click.Option(
-        [*_FLAGS], multiple=True, metavar="GENE...", help=f"{text} Takes several: -g one two."
+        [*_FLAGS],
+        multiple=True,
+        metavar="GENE...",
+        callback=_checked,
+        help=f"{text} Takes several: -g one two.",
     )
+
+
+def _checked(_: click.Context, __: click.Parameter, genes: tuple[str, ...]) -> tuple[str, ...]:
+    """Say how several are given, and that a name is no path, where the spelling shows a slip."""
+    for gene in genes:
+        if "," in gene:
+            several = " ".join(part for part in gene.split(",") if part)
+            raise GeneError(
+                f"{shown(gene)} is not a gene name",
+                code="E0040",
+                help=f"several genes stand one after the other: -g {several}",
+            )
+        meant = last_part(gene)
+        if meant is not None:
+            raise GeneError(
+                f"{shown(gene)} is a path, not a gene name",
+                code="E0040",
+                help=f"the gene's name is enough: -g {meant}",
+            )
+    return genes
 
 
 def _spelled_out(args: list[str]) -> list[str]:
