@@ -19,8 +19,9 @@ from __future__ import annotations
 TYPE_CHECKING = False  # `typing` takes 5 ms (design §5a)
 
 if TYPE_CHECKING:
-    from rotifer_bridge._agent import Agent, RunResult, Step
+    from rotifer_bridge._agent import Agent
     from rotifer_bridge._project import Project
+    from rotifer_bridge._result import RunResult, Step
     from rotifer_bridge.errors import (
         AgentError,
         CompositionFailed,
@@ -56,8 +57,8 @@ __all__ = [
 _ELSEWHERE = {
     "Agent": "_agent",
     "Project": "_project",
-    "RunResult": "_agent",
-    "Step": "_agent",
+    "RunResult": "_result",
+    "Step": "_result",
 }
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from rotifer_bridge._compose import compose
 from rotifer_bridge._door import Door
 from rotifer_bridge._early import launch_in
 from rotifer_bridge._failure import REFUSAL, is_refusal, refusal
@@ -16,77 +16,27 @@ from rotifer_bridge._gene import refuse_unsigned
 from rotifer_bridge._json import NotJSON, parse_json
 from rotifer_bridge._launch import Launched, discard
 from rotifer_bridge._node import find_node
+from rotifer_bridge._result import RunResult, Step, elapsed_ms, ignore
 from rotifer_bridge._text import shown_path
 from rotifer_bridge._worker import Worker
-from rotifer_bridge.errors import (
-    AgentError,
-    CompositionFailed,
-    GeneError,
-    GeneFailed,
-    RunError,
-    UsageError,
-)
+from rotifer_bridge.errors import AgentError, GeneError, GeneFailed, RunError, UsageError
 from rotifer_engine import ABSENT
 
 if TYPE_CHECKING:
     from rotifer_bridge._gene import Gene
     from rotifer_bridge._project import Project
     from rotifer_bridge._record import AgentRecord
+    from rotifer_bridge._result import OnLog, OnNote, OnStep
     from rotifer_engine import AgentMemory
 
-__all__ = ["TIME_LIMIT", "TIME_LIMIT_MAX", "Agent", "RunResult", "Step", "start_worker"]
+__all__ = ["TIME_LIMIT", "TIME_LIMIT_MAX", "Agent", "start_worker"]
 
 TIME_LIMIT = 60.0
 """Seconds a gene has for one run, loading included."""
 TIME_LIMIT_MAX = 86_400.0
 """The most that can be asked for [ours]: one day."""
 
-OnLog = Callable[[str, str], object]
-OnNote = Callable[[str], object]
-
-_IN_ORDER = frozenset({"Par", "Cond", "Try"})
-
 _dumps = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
-
-
-class Step(NamedTuple):
-    """One gene's part in a run."""
-
-    gene: str
-    engine: str
-    """``node``."""
-    status: str
-    """``ok`` or ``failed``."""
-    duration_ms: float
-
-
-class RunResult(NamedTuple):
-    """What a run gave."""
-
-    agent: str
-    composition: str
-    output: Any
-    """The last gene's answer, as Python has JSON."""
-    steps: list[Step]
-    duration_ms: float
-
-    def to_json(self) -> dict[str, Any]:
-        """The document that ``agent run --json`` prints."""
-        return {
-            "agent": self.agent,
-            "composition": self.composition,
-            "output": self.output,
-            "steps": [
-                {
-                    "gene": step.gene,
-                    "engine": step.engine,
-                    "status": step.status,
-                    "durationMs": step.duration_ms,
-                }
-                for step in self.steps
-            ],
-            "durationMs": self.duration_ms,
-        }
 
 
 def start_worker(root: str, on_log: OnLog, launched: Launched | None = None) -> Worker:
@@ -182,8 +132,9 @@ class Agent:
         time_limit: float = TIME_LIMIT,
         on_log: OnLog | None = None,
         on_note: OnNote | None = None,
+        on_step: OnStep | None = None,
     ) -> RunResult:
-        """Run the agent once: the genes in order, each one's answer the next one's input.
+        """Run the agent once, its genes as its composition says.
 
         Args:
             input: a JSON value; None is null. Left out: an empty object.
@@ -193,6 +144,7 @@ class Agent:
             time_limit: seconds for each gene.
             on_log: called with a gene's name and each line it prints.
             on_note: called with each warning, a sentence for a person.
+            on_step: called with a gene's name when its turn begins.
 
         Raises:
             AgentError: the genome is empty or the agent is closed.
@@ -222,74 +174,22 @@ class Agent:
             self._sandbox = sandbox
             self._trusting = trust_unsigned
             try:
-                return self._run(
-                    _given(input),
-                    on_note or _ignore,
-                    on_log or _ignore,
+                started = perf_counter()
+                turns = _Turns(
+                    self,
+                    on_log or ignore,
+                    on_note or ignore,
+                    on_step or ignore,
                     strict=strict,
                     time_limit=time_limit,
                 )
+                output = compose(turns, _given(input))
+                kind = self.record.composition["type"]
+                return RunResult(self.name, kind, output, turns.steps, elapsed_ms(started))
             finally:
                 self._runner = None
                 if self._closed:
                     self._close()
-
-    def _run(
-        self, given: bytes, note: OnNote, log: OnLog, *, strict: bool, time_limit: float
-    ) -> RunResult:
-        started = perf_counter()
-        composition = self._composition(note)
-        genome = self.record.genome
-        steps: list[Step] = []
-        self._prepare(genome[0], note, time_limit)
-        value: Any = None
-        for index, name in enumerate(genome):
-            if index + 1 < len(genome):
-                self._prepare(
-                    genome[index + 1], note, time_limit
-                )  # its Node starts while this gene works
-            self._check(name, "inputSchema", given, note, strict=strict)
-            step_started = perf_counter()
-            try:
-                worker = self._workers[name]
-                worker.on_log = log
-                given = worker.run(given, time_limit=time_limit)
-                value = _answer(name, given)
-            except BaseException as error:
-                steps.append(_step(name, "failed", step_started))
-                used = self._workers.get(name)
-                if used is not None and not used.alive:
-                    used.close()
-                    del self._workers[name]
-                if isinstance(error, RunError):
-                    error.steps = steps
-                raise
-            steps.append(_step(name, "ok", step_started))
-        self._check(genome[-1], "outputSchema", given, note, strict=strict)
-        return RunResult(self.name, composition, value, steps, _elapsed_ms(started))
-
-    def _composition(self, note: OnNote) -> str:
-        """The composition's name, once it is sure that it can be run."""
-        kind: str = self.record.composition["type"]
-        if not self.record.genome:
-            raise AgentError(
-                f"agent '{self.name}' has an empty genome",
-                code="E0053",
-                where=self.record.path,
-                help="create it again with genes: rotifer agent create NAME -g GENE",
-            )
-        if kind == "TryPool":
-            raise CompositionFailed(
-                f"agent '{self.name}': TryPool compositions are not run by this version",
-                code="E0053",
-                help="use Seq, or run one of the genes as an agent of its own",
-            )
-        if kind in _IN_ORDER and len(self.record.genome) > 1:
-            note(
-                f"{kind}: not every gene is compiled, so all {len(self.record.genome)} genes run "
-                "in order, each one's output the next one's input"
-            )
-        return kind
 
     def _gene(self, name: str, note: OnNote) -> Gene:
         gene = self._genes.get(name)
@@ -318,7 +218,7 @@ class Agent:
 
     def _start(self) -> Worker:
         launched, self._spare = self._spare, None
-        return start_worker(self.project.root, _ignore, launched)
+        return start_worker(self.project.root, ignore, launched)
 
     def _prepare(self, name: str, note: OnNote, time_limit: float) -> None:
         """See that the gene's worker is there, with the gene on its way to it; does not wait."""
@@ -353,11 +253,65 @@ class Agent:
             raise
         self._workers[name] = worker
 
-    def _check(self, name: str, schema: str, given: bytes, note: OnNote, *, strict: bool) -> None:
+
+class _Turns:
+    """The turns of one run: what `compose` has of the agent's genes."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        on_log: OnLog,
+        on_note: OnNote,
+        on_step: OnStep,
+        *,
+        strict: bool,
+        time_limit: float,
+    ) -> None:
+        self.record = agent.record
+        self.steps: list[Step] = []
+        self.note = on_note
+        self._agent = agent
+        self._on_log = on_log
+        self._on_step = on_step
+        self._strict = strict
+        self._time_limit = time_limit
+
+    def domain(self, name: str) -> str:
+        return self._agent._gene(name, self.note).domain  # noqa: SLF001 - the agent's own part
+
+    def prepare(self, name: str) -> None:
+        self._agent._prepare(name, self.note, self._time_limit)  # noqa: SLF001
+
+    def run(self, name: str, given: bytes) -> tuple[bytes, Any]:
+        self._check(name, "inputSchema", given)
+        self._on_step(name)
+        started = perf_counter()
+        workers = self._agent._workers  # noqa: SLF001
+        try:
+            worker = workers[name]
+            worker.on_log = self._on_log
+            text = worker.run(given, time_limit=self._time_limit)
+            value = _answer(name, text)
+        except BaseException as error:
+            self.steps.append(Step(name, "node", "failed", elapsed_ms(started)))
+            used = workers.get(name)
+            if used is not None and not used.alive:
+                used.close()
+                del workers[name]
+            if isinstance(error, RunError):
+                error.steps = self.steps
+            raise
+        self.steps.append(Step(name, "node", "ok", elapsed_ms(started)))
+        return text, value
+
+    def check_output(self, name: str, output: bytes) -> None:
+        self._check(name, "outputSchema", output)
+
+    def _check(self, name: str, schema: str, given: bytes) -> None:
         """Check what goes into, or comes out of, a gene against its schema (projects §3)."""
         from rotifer_bridge._schema import faults
 
-        gene = self._genes[name]
+        gene = self._agent._genes[name]  # noqa: SLF001
         wanted = gene.phenotype.get(schema)
         what = "input" if schema == "inputSchema" else "output"
         try:
@@ -371,9 +325,9 @@ class Agent:
             ) from None
         for fault in found:
             message = f"gene '{name}': the {what} does not fit its {schema}: {fault}"
-            if strict:
+            if self._strict:
                 raise UsageError(message, code="E0052", help="correct it, or run without --strict")
-            note(message)
+            self.note(message)
 
 
 def _given(value: Any) -> bytes:
@@ -398,15 +352,3 @@ def _answer(name: str, text: bytes) -> Any:
     if is_refusal(value):
         raise refusal(name, value[REFUSAL])
     return value
-
-
-def _step(name: str, status: str, started: float) -> Step:
-    return Step(name, "node", status, _elapsed_ms(started))
-
-
-def _elapsed_ms(started: float) -> float:
-    return round((perf_counter() - started) * 1000, 3)
-
-
-def _ignore(*_: object) -> None:
-    """Nobody asked to be told."""

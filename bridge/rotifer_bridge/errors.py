@@ -24,7 +24,7 @@ TYPE_CHECKING = False  # `typing` takes 5 ms, and Node is not started yet (desig
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rotifer_bridge._agent import Step
+    from rotifer_bridge._result import Step
 
 __all__ = [
     "AgentError",

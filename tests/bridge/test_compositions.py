@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rotifer_bridge import AgentError, CompositionFailed, GeneError, RotiferError, UsageError
+from rotifer_bridge import AgentError, GeneError, RotiferError, UsageError
 
 WRITER = """
 const policy = (scope: string) => ({ readScope: scope, writeScope: scope, sharePolicy: 'PRIVATE' });
@@ -77,17 +77,6 @@ def test_uncompiled_genes_run_in_order_with_a_warning(bench, kind):
     assert {"at": "-ab"} == result.output
     assert kind == result.composition
     assert [note for note in notes if "run in order" in note]
-
-
-def test_a_try_pool_is_refused(bench):
-    """What this version does not run is refused before anything runs."""
-    bench.gene("a")
-    bench.record(1, genome=["a", "a"], composition={"type": "TryPool"})
-
-    with bench.project().agent("keeper") as agent, pytest.raises(CompositionFailed) as caught:
-        agent.run({})
-
-    assert "E0053" == caught.value.code
 
 
 STRICT_IN = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}

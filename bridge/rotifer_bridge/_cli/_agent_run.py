@@ -16,10 +16,18 @@ from rotifer_bridge.errors import RotiferError, UsageError
 if TYPE_CHECKING:
     import click
 
-    from rotifer_bridge._agent import RunResult, Step
     from rotifer_bridge._launch import Launched
+    from rotifer_bridge._result import RunResult, Step
 
-__all__ = ["INPUT_LIMIT", "RunOptions", "parse", "perform", "read_input"]
+__all__ = [
+    "INPUT_LIMIT",
+    "RunOptions",
+    "log_line",
+    "parse",
+    "parse_time_limit",
+    "perform",
+    "read_input",
+]
 
 INPUT_LIMIT = 64 * 1024 * 1024  # [ours]
 
@@ -151,7 +159,7 @@ def perform(options: RunOptions, launched: Launched | None = None) -> int:
     from rotifer_bridge._project import Project
 
     try:
-        time_limit = _time_limit(options.time_limit)
+        time_limit = parse_time_limit(options.time_limit)
         project = Project.find()
         value = read_input(options.input)
         agent, launched = project.agent(options.agent, launched=launched), None
@@ -171,7 +179,7 @@ def perform(options: RunOptions, launched: Launched | None = None) -> int:
                 sandbox=options.sandbox,
                 trust_unsigned=options.trust_unsigned,
                 time_limit=time_limit,
-                on_log=_log,
+                on_log=log_line,
                 on_note=warn,
             )
         except RotiferError as error:
@@ -213,7 +221,12 @@ def read_input(text: str) -> Any:
         ) from None
 
 
-def _time_limit(text: str) -> float:
+def parse_time_limit(text: str) -> float:
+    """The seconds of ``--time-limit``.
+
+    Raises:
+        UsageError: it is no number of seconds, or too many.
+    """
     from rotifer_bridge._agent import TIME_LIMIT_MAX
 
     try:
@@ -227,7 +240,8 @@ def _time_limit(text: str) -> float:
     )
 
 
-def _log(gene: str, line: str) -> None:
+def log_line(gene: str, line: str) -> None:
+    """A line that a gene printed, under its name."""
     note(f"[{gene}] {line}")
 
 

@@ -1,0 +1,65 @@
+"""What a run gives, and the parts that it is told in (projects §3, `agent run --json`)."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    OnLog = Callable[[str, str], object]
+    OnNote = Callable[[str], object]
+    OnStep = Callable[[str], object]
+
+__all__ = ["RunResult", "Step", "elapsed_ms", "ignore"]
+
+
+class Step(NamedTuple):
+    """One gene's part in a run."""
+
+    gene: str
+    engine: str
+    """``node``."""
+    status: str
+    """``ok`` or ``failed``."""
+    duration_ms: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Its part of the document that ``agent run --json`` prints."""
+        return {
+            "gene": self.gene,
+            "engine": self.engine,
+            "status": self.status,
+            "durationMs": self.duration_ms,
+        }
+
+
+class RunResult(NamedTuple):
+    """What a run gave."""
+
+    agent: str
+    composition: str
+    output: Any
+    """The last gene's answer, as Python has JSON; a TryPool's answers by domain."""
+    steps: list[Step]
+    duration_ms: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The document that ``agent run --json`` prints."""
+        return {
+            "agent": self.agent,
+            "composition": self.composition,
+            "output": self.output,
+            "steps": [step.to_json() for step in self.steps],
+            "durationMs": self.duration_ms,
+        }
+
+
+def elapsed_ms(started: float) -> float:
+    """Milliseconds since a time of ``perf_counter``."""
+    return round((perf_counter() - started) * 1000, 3)
+
+
+def ignore(*_: object) -> None:
+    """Nobody asked to be told."""
