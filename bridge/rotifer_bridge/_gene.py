@@ -223,13 +223,14 @@ def _acting_identity(
     if not (wrapped or COMPILED in files or os.path.lexists(os.path.join(folder, COMPILE_RESULT))):
         return None, None
     identity = v2_identity(phenotype, files)
-    kept = _kept_identity(manifest) if wrapped else None
+    kept = kept_identity(manifest) if wrapped else None
     if kept is None or kept == identity:
         return identity, None
     return identity, f"gene {shown(name)} changed since it was wrapped; it now acts as {identity}"
 
 
-def _kept_identity(manifest: str) -> str | None:
+def kept_identity(manifest: str) -> str | None:
+    """The v2 identity that a manifest keeps, if it keeps one."""
     # A manifest of the reference has no identity of ours, and a damaged one says nothing: the
     # identity that acts is computed in any case.
     try:

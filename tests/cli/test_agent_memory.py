@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
+from rotifer_bridge._wrap import wrap
 from rotifer_engine import Caller
 
 GENE = Caller("v2:" + "ab" * 32, "code")
@@ -28,17 +30,36 @@ def memory(bench):
 
 
 def test_list(cli, memory):
-    """Key, category, size, creator, last update; the usage; never a value."""
+    """Key, category, size, gene, last update; the usage; never a value."""
     done = cli("agent", "memory", "list", "keeper")
     head, *rows, last = done.out.splitlines()
 
     assert 0 == done.code
-    assert ["Key", "Category", "Size", "Creator", "Updated"] == head.split()
+    assert ["Key", "Category", "Size", "Gene", "Updated"] == head.split()
     assert ["a", "b", "c"] == [row.split()[0] for row in rows[:3]]
-    assert ["a", "PREFERENCE", "7", "B", GENE.gene_id] == rows[0].split()[:5]
+    assert ["a", "PREFERENCE", "7", "B", "v2:abababababab…"] == rows[0].split()[:5]
     assert rows[0].endswith("Z")
     assert "secret" not in done.out
     assert "2 KB of 4 KB used (2,023 of 4,096 bytes)" == last
+
+
+def test_genes_stand_with_their_names(cli, memory, bench):
+    """A gene of the project is named: as it is now, as it was wrapped, and beside its copy."""
+    project = bench.project()
+    for name in ("now", "then", "copy", "broken"):
+        bench.gene(name, {"index.ts": name.replace("copy", "now")}, wrapped=False)
+        memory.write(Caller(wrap(project, name).v2_id, "code"), name, b"", "PATTERN")
+    bench.put("genes/then/index.ts", "changed")
+    bench.put("genes/broken/phenotype.json", "{")
+    done = cli("agent", "memory", "list", "keeper", "--category", "PATTERN")
+    rows = [re.split(" {2,}", row) for row in done.out.splitlines()[1:5]]
+
+    assert [
+        ("broken", "broken"),
+        ("copy", "copy, now"),
+        ("now", "copy, now"),
+        ("then", "then"),
+    ] == [(row[0], row[3]) for row in rows]
 
 
 def test_keys_do_not_drive_the_terminal(cli, memory):
@@ -93,14 +114,24 @@ def test_list_of_nothing(cli, memory):
     ("argv", "words"),
     [
         (["list", "nobody"], "error[E0050]: agent 'nobody' does not exist"),
-        (["list", "keeper", "--category", "cache"], "error[MEMORY_INVALID_INPUT]"),
+        (
+            ["list", "keeper", "--category", "cache"],
+            "'cache' is not a category\nhelp: did you mean 'CACHE'? use one of PREFERENCE, PATTERN, ",
+        ),
         (["list", "keeper", "--sort", "x"], "'x' is not one of"),
         (["delete", "keeper"], "exactly one of --key and --category"),
         (["delete", "keeper", "--key", "a", "--category", "CACHE"], "exactly one of"),
         (["delete", "keeper", "--key", "none"], "error[MEMORY_NOT_FOUND]"),
+        (
+            ["delete", "keeper", "--key", "none"],
+            "help: 'rotifer agent memory list keeper' lists the keys there are\n",
+        ),
         (["delete", "keeper", "--key", ""], "error[MEMORY_INVALID_INPUT]"),
         (["delete", "keeper", "--key", "\udcff"], "error[MEMORY_INVALID_INPUT]"),
-        (["delete", "keeper", "--category", "X"], "error[MEMORY_INVALID_INPUT]"),
+        (
+            ["delete", "keeper", "--category", "X"],
+            "error[MEMORY_INVALID_INPUT]: 'X' is not a category\nhelp: use one of PREFERENCE, ",
+        ),
     ],
 )
 def test_refused(cli, memory, argv, words):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from rotifer_bridge._cli._output import note, say
-from rotifer_bridge.errors import UsageError
+from rotifer_bridge._names import did_you_mean, shown, typed
+from rotifer_bridge.errors import AgentError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,13 +62,14 @@ def _in_order(memory: AgentMemory, category: str | None, sort: str) -> Iterator[
 
 
 def _list(name: str, category: str | None, sort: str, as_json: bool) -> None:
-    with open_memory(name) as memory:
+    _check_category(category)
+    with opened(name) as (project, memory):
         entries = _in_order(memory, category, sort)
         usage, quota = memory.usage(), memory.quota_bytes
         if as_json:
             _print_json({"agent": name, "usageBytes": usage, "quotaBytes": quota}, entries)
         else:
-            _print_table(entries, category)
+            _print_table(entries, category, project)
     if not as_json:
         from rotifer_engine import format_size
 
@@ -95,7 +97,8 @@ def _print_json(head: dict[str, object], entries: Iterator[EntrySummary]) -> Non
     say("]}")
 
 
-def _print_table(entries: Iterator[EntrySummary], category: str | None) -> None:
+def _print_table(entries: Iterator[EntrySummary], category: str | None, project: Project) -> None:
+    from rotifer_bridge._known_genes import names_by_identity, short_identity
     from rotifer_bridge._text import table_lines
     from rotifer_engine import format_size, format_time
 
@@ -103,17 +106,18 @@ def _print_table(entries: Iterator[EntrySummary], category: str | None) -> None:
     if first is None:
         note("nothing is remembered" + (f" in {category}" if category else ""))
         return
+    genes = names_by_identity(project)
     rows = (
         [
             entry.key,
             entry.category,
             format_size(entry.size),
-            entry.created_by,
+            genes.get(entry.created_by) or short_identity(entry.created_by),
             format_time(entry.updated_at),
         ]
         for entry in chain([first], entries)
     )
-    head = ["Key", "Category", "Size", "Creator", "Updated"]
+    head = ["Key", "Category", "Size", "Gene", "Updated"]
     for line in table_lines(head, rows, right=frozenset({2})):
         say(line)
 
@@ -124,20 +128,54 @@ def _delete(name: str, key: str | None, category: str | None) -> None:
             "give exactly one of --key and --category",
             help="--key deletes one entry, --category all entries of one category",
         )
+    _check_category(category)
     with open_memory(name) as memory:
         if key is not None:
-            deleted = memory.delete_key(key)
+            deleted = _delete_key(memory, name, key)
         else:
             assert category is not None
             deleted = memory.delete_category(category)
     say("1 entry deleted" if deleted == 1 else f"{deleted:,} entries deleted")
 
 
+def _delete_key(memory: AgentMemory, name: str, key: str) -> int:
+    from rotifer_engine import EntryNotFound
+
+    try:
+        return memory.delete_key(key)
+    except EntryNotFound as error:
+        raise AgentError(
+            error.message,
+            code=error.code,
+            help=f"'rotifer agent memory list {typed(name, 'AGENT')}' lists the keys there are",
+        ) from None
+
+
+def _check_category(category: str | None) -> None:
+    """Refuse what is no category before anything is opened, with the one that was meant.
+
+    The words are upper case everywhere, so here too.
+    """
+    from rotifer_engine import CATEGORIES, InvalidInput
+
+    if category is None or category in CATEGORIES:
+        return
+    meant = did_you_mean(category.upper(), CATEGORIES)
+    raise UsageError(
+        f"{shown(category)} is not a category",
+        code=InvalidInput.code,
+        help=" ".join(filter(None, [meant, f"use one of {', '.join(CATEGORIES)}"])),
+    )
+
+
 list_command = click.Command(
     "list",
     callback=_list,
     help=(
-        "List what an agent remembers: key, category, size, creator and last update, never values."
+        "List what an agent remembers: key, category, size, the gene that created it and last "
+        "update, never values.\n\n"
+        "A gene stands with its name where the project still has it, else with the beginning of "
+        "its identity; --json has the whole identities."
     ),
     short_help="List what an agent remembers.",
     params=[
