@@ -17,6 +17,7 @@ from rotifer_bridge._json import NotJSON, parse_json
 from rotifer_bridge._launch import Launched, discard
 from rotifer_bridge._node import find_node
 from rotifer_bridge._result import RunResult, Step, elapsed_ms, ignore
+from rotifer_bridge._runnable import gene_fault
 from rotifer_bridge._text import shown_path
 from rotifer_bridge._worker import Worker
 from rotifer_bridge.errors import AgentError, GeneError, GeneFailed, RunError, UsageError
@@ -197,20 +198,9 @@ class Agent:
             gene = self.project.gene(name, code="E0051")
             for line in gene.notes:
                 note(line)
-            if gene.compiled and self._sandbox:
-                raise GeneError(
-                    f"gene '{name}' is compiled to WASM, which this version does not run",
-                    code="E0051",
-                    where=gene.folder,
-                    help="run its source under Node with --no-sandbox",
-                )
-            if gene.entry is None:
-                raise GeneError(
-                    f"gene '{name}' has no source",
-                    code="E0051",
-                    where=gene.folder,
-                    help="write index.ts (or index.js, index.mjs) with an 'express' function",
-                )
+            fault = gene_fault(gene, sandbox=self._sandbox)
+            if fault is not None:
+                raise GeneError(fault[0], code="E0051", where=gene.folder, help=fault[1])
             self._genes[name] = gene
         if not self._trusting:
             refuse_unsigned(gene)

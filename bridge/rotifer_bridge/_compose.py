@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from rotifer_bridge._runnable import agent_fault
 from rotifer_bridge.errors import AgentError, CompositionFailed, RunError
 
 if TYPE_CHECKING:
@@ -49,13 +50,9 @@ def compose(turns: Turns, given: bytes) -> Any:
     """
     record = turns.record
     kind = record.composition["type"]
-    if not record.genome:
-        raise AgentError(
-            f"agent '{record.name}' has an empty genome",
-            code="E0053",
-            where=record.path,
-            help="create it again with genes: rotifer agent create NAME -g GENE",
-        )
+    fault = agent_fault(record)
+    if fault is not None:
+        raise AgentError(fault[0], code="E0053", where=record.path, help=fault[1])
     if kind == "TryPool":
         return _try_pools(turns, given)
     if kind in _IN_ORDER and len(record.genome) > 1:

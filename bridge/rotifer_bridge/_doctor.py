@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from rotifer_bridge._gene import refuse_unsigned
 from rotifer_bridge._names import shown
 from rotifer_bridge._node import MINIMUM, candidates, find_node, too_old
 from rotifer_bridge._node_install import node_version
@@ -159,7 +160,10 @@ def _run_faults(project: Project, record: AgentRecord) -> Iterator[tuple[str, st
         yield fault
     for name in dict.fromkeys(record.genome):
         try:
-            fault = gene_fault(project.gene(name))
+            gene = project.gene(name)
+            fault = gene_fault(gene)
+            if fault is None:
+                refuse_unsigned(gene)
         except RotiferError as error:
             fault = error.message, error.help or _CORRECT
         if fault is not None:

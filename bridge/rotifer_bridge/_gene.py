@@ -26,6 +26,7 @@ __all__ = [
     "Gene",
     "gene_folder",
     "gene_names",
+    "kept_identity",
     "load_gene",
     "read_phenotype",
     "refuse_unsigned",

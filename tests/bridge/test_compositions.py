@@ -112,8 +112,12 @@ def test_an_empty_genome_is_an_error(bench):
     """An agent without genes cannot run, and is told how to get some."""
     bench.record(1, genome=[])
 
-    with bench.project().agent("keeper") as agent, pytest.raises(AgentError, match="empty genome"):
+    with (
+        bench.project().agent("keeper") as agent,
+        pytest.raises(AgentError, match="empty genome") as caught,
+    ):
         agent.run({})
+    assert "give it genes: rotifer agent set keeper -g GENE" == caught.value.help
 
 
 def test_a_gene_without_source_is_an_error(bench):

@@ -115,11 +115,16 @@ def test_what_is_ill_is_said(doctor, bench, name, break_it, status):
 @pytest.mark.parametrize(
     ("genome", "reason", "remedy"),
     [
-        (("gone",), "gene 'gone' does not exist", "the project's genes: bare, odd, one, swift"),
+        (
+            ("gone",),
+            "gene 'gone' does not exist",
+            "the project's genes: bare, cloud, odd, one, swift",
+        ),
         ([], "empty genome", "rotifer agent set keeper -g GENE"),
         (("one", "bare"), "no source", "write index.ts"),
         (("swift", "one"), "compiled to WASM", "--no-sandbox"),
         (("odd",), "is not JSON", "correct the file"),
+        (("cloud",), "was installed from outside", "--trust-unsigned"),
     ],
 )
 def test_agents_that_cannot_run(doctor, bench, genome, reason, remedy):
@@ -127,6 +132,7 @@ def test_agents_that_cannot_run(doctor, bench, genome, reason, remedy):
     bench.gene("one")
     bench.gene("bare", {"notes.md": ""})
     bench.gene("swift", {"gene.ir.wasm": b"\0asm"})
+    bench.gene("cloud", {"index.ts": "", ".cloud-manifest.json": "{}"})
     bench.put("genes/odd/phenotype.json", "{")
     bench.record(1, "keeper", genome)
     checks, code = doctor()
