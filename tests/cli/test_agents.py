@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -191,6 +192,21 @@ def test_list_as_json(cli, bench):
 
     (agent,) = json.loads(cli("agent", "list", "--json").out)["agents"]
     assert ("keeper", ["one"], True) == (agent["name"], agent["genome"], agent["mine"])
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "1" + "0" * 400, "NaN", "Infinity"])
+def test_list_as_json_is_json(cli, bench, number):
+    """A number that JSON cannot hold is a fault of its record, and never printed."""
+    path = bench.record(1, "keeper", ("one",))
+    bench.record(2, "other", ("one",))
+    text = bench.text(path).replace('"reputation": 0', f'"reputation": {number}')
+    bench.put(path, text)
+    done = cli("agent", "list", "--json")
+
+    assert 1 == done.code
+    assert ["other"] == [agent["name"] for agent in json.loads(done.out)["agents"]]
+    assert not re.search("inf|nan", done.out, re.IGNORECASE)
+    assert "the agent's record is not JSON: " in done.err
 
 
 def test_list_of_none(cli):

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
 
 import pytest
 
 from rotifer_bridge import _scaffold
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TSC = os.path.join(TOP, "node_modules", "typescript", "bin", "tsc")
 
 
 @pytest.fixture(autouse=True)
@@ -50,6 +54,26 @@ def test_without_the_first_gene(cli, bench):
     """The folder of genes stays empty."""
     assert 0 == cli("init", "mine", "--no-genesis").code
     assert [] == os.listdir(bench.path("work/mine/genes"))
+
+
+@pytest.mark.skipif(not os.path.exists(TSC), reason="make shim-check installs TypeScript")
+def test_tsc_passes_without_a_gene(cli, bench, node_path):
+    """The types are there to check, so an empty folder of genes is no error."""
+    cli("init", "mine", "--no-genesis")
+    done = subprocess.run(
+        [node_path, TSC, "-p", bench.path("work/mine")], capture_output=True, text=True, check=False
+    )
+
+    assert (0, "") == (done.returncode, done.stdout)
+
+
+def test_inside_another_project(cli, bench):
+    """It is made, and whose commands reach which is said."""
+    assert "another project" not in cli("init", "outer").err
+    done = cli("init", "outer/inner")
+
+    assert 0 == done.code
+    assert f"note: it lies inside another project, {bench.path('work/outer')}; " in done.err
 
 
 def test_a_hybrid_first_gene(cli, bench):

@@ -11,12 +11,17 @@ __all__ = ["command"]
 
 
 def _init(name: str, domain: str, fidelity: str, genesis: bool) -> None:
+    import os
     import shlex
 
+    from rotifer_bridge._root import find_root
     from rotifer_bridge._scaffold import FIRST_GENE, init_project
     from rotifer_bridge._text import printable
 
+    outer = find_root(os.path.dirname(os.path.abspath(name)))
     project = init_project(name, domain=domain, fidelity=fidelity, first_gene=genesis)
+    if outer is not None:
+        note(f"note: it lies inside another project, {outer}; each command uses the nearest one")
     say(f"Project '{project.name}' created in {printable(project.root)}")
     note(f"next: cd {shlex.quote(name)}")
     if genesis:
