@@ -68,7 +68,8 @@ class Project:
         if root is None:
             raise ProjectError(
                 "Not in a Rotifer Agent workspace. Run 'rotifer init' first.",
-                help="'rotifer init NAME' makes a project; then change into its folder",
+                help=f"there is no rotifer.json in {os.path.abspath(start or '.')} or a folder "
+                "above it: change into a project's folder, or make one with 'rotifer init NAME'",
             )
         return cls(root)
 
@@ -245,6 +246,13 @@ def _read_config(path: str) -> dict[str, Any]:
     try:
         with open(path, "rb") as file:
             data = file.read(CONFIG_LIMIT + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        folder = os.path.dirname(path)
+        raise ProjectError(
+            f"{folder} is no project: there is no rotifer.json",
+            where=path,
+            help="give the folder that holds it; Project.find() looks in the folders above, too",
+        ) from None
     except OSError as error:
         raise ProjectError(f"cannot read this: {error.strerror}", where=path) from None
     if len(data) > CONFIG_LIMIT:

@@ -126,6 +126,8 @@ def wrap(
             _write_if_changed(folder, phenotype)
         if fidelity is not None and fidelity != phenotype.get("fidelity", "Wrapped"):
             notes.append("the phenotype was there already and keeps its fidelity")
+        if skill is not None:
+            notes.append("the phenotype was there already and is kept; only SKILL.md was taken")
     if skill is not None and os.path.realpath(skill.path) != os.path.realpath(
         os.path.join(folder, SKILL_FILE)
     ):
@@ -205,7 +207,7 @@ def _seal(
     if skill is not None:
         manifest["fromSkill"] = os.path.relpath(skill.path, project.root)
     write_gene_file(gene.folder, MANIFEST, manifest)
-    if gene.entry is None and skill is None and not gene.compiled:
+    if gene.entry is None and not gene.compiled:
         notes = [*notes, "the gene has no source yet: write index.ts, then wrap it again"]
     return Wrapped(name, gene.domain, gene.fidelity, gene_id, v2_id, created, notes)
 

@@ -38,6 +38,18 @@ def test_none(tmp_path):
         Project.find(tmp_path)
 
     assert "Run 'rotifer init' first." in str(caught.value)
+    assert f"no rotifer.json in {tmp_path} or a folder above it" in caught.value.help
+
+
+@pytest.mark.parametrize("name", ["none", "file"])
+def test_a_folder_that_is_none(tmp_path, name):
+    """The message alone says which folder it was about."""
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(ProjectError) as caught:
+        Project(tmp_path / name)
+    assert f"{tmp_path / name} is no project: there is no rotifer.json" == str(caught.value)
+    assert "Project.find()" in caught.value.help
 
 
 def test_configuration(bench):

@@ -193,7 +193,17 @@ def test_from_a_skill(bench, monkeypatch, where, end):
     assert {"prompt": {"type": "string"}} == phenotype["inputSchema"]["properties"]
     assert text.encode() == bench.text("genes/poet/SKILL.md").encode()
     assert "skills/x/SKILL.md" == read(bench.path("genes/poet/.gene-manifest.json"))["fromSkill"]
-    assert [] == wrapped.notes
+    assert ["the gene has no source yet: write index.ts, then wrap it again"] == wrapped.notes
+
+
+def test_a_skill_for_a_gene_that_is_there(bench):
+    """Its phenotype stays, and that is said."""
+    bench.gene("poet", description="mine")
+    bench.put("skills/x/SKILL.md", "---\nname: poet\ndescription: theirs\n---\n")
+    wrapped = wrap(bench.project(), "poet", from_skill=bench.path("skills/x"))
+
+    assert ["the phenotype was there already and is kept; only SKILL.md was taken"] == wrapped.notes
+    assert "mine" == read(bench.path("genes/poet/phenotype.json"))["description"]
 
 
 def test_a_skill_that_lies_in_the_gene_already(bench, monkeypatch):
