@@ -255,7 +255,7 @@ def _warnings(genes: list[Gene], kind: str) -> list[str]:
     )
     warnings = [note for gene in genes for note in gene.notes]
     faults = [*map(gene_fault, genes), *map(memory_fault, genes)]
-    warnings += [f"{fault} ({remedy})" for fault, remedy in filter(None, faults)]
+    warnings += [f"{fault}; {remedy}" for fault, remedy in filter(None, faults)]
     if in_order:
         warnings += handover_warnings(genes)
     if kind in {"Par", "Cond", "Try"} and in_order:

@@ -7,18 +7,16 @@ import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rotifer_bridge._gene import refuse_unsigned
 from rotifer_bridge._names import shown
 from rotifer_bridge._node import MINIMUM, candidates, find_node, too_old
 from rotifer_bridge._node_install import node_version
 from rotifer_bridge._project import Project, find_root
+from rotifer_bridge._record import AgentRecord, FaultyRecord, duplicate_names
 from rotifer_bridge._runnable import agent_fault, gene_fault, memory_fault
 from rotifer_bridge.errors import NodeError, ProjectError, RotiferError
-
-if TYPE_CHECKING:
-    from rotifer_bridge._record import AgentRecord
 
 __all__ = ["Check", "examine"]
 
@@ -138,12 +136,10 @@ def _genes(project: Project) -> list[Check]:
 
 def _agents(project: Project) -> list[Check]:
     """One line for each thing that would end an agent's run, or one for all that can be run."""
-    from rotifer_bridge._record import AgentRecord, duplicate_names
-
     listed = list(project.records())
     good = [record for record in listed if isinstance(record, AgentRecord)]
     faults = [
-        (error.message + _at(error), error.help or _CORRECT)
+        (_whose(error) + error.message + _at(error), error.help or _CORRECT)
         for error in [*listed, *duplicate_names(good)]
         if isinstance(error, RotiferError)
     ]
@@ -152,6 +148,11 @@ def _agents(project: Project) -> list[Check]:
     return [Check("agents", "warn", *fault) for fault in faults] or [
         Check("agents", "ok", f"{len(good)}")
     ]
+
+
+def _whose(error: RotiferError) -> str:
+    name = error.name if isinstance(error, FaultyRecord) else None
+    return "" if name is None else f"the record of agent {shown(name)} is faulty: "
 
 
 def _run_faults(project: Project, record: AgentRecord) -> Iterator[tuple[str, str]]:

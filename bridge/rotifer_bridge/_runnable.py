@@ -53,6 +53,6 @@ def memory_fault(gene: Gene) -> Fault | None:
     if gene.v2_id is None:
         return (
             f"gene {shown(gene.name)} was never wrapped: it has no identity, so no memory",
-            f"rotifer wrap {gene.name}",
+            f"run 'rotifer wrap {gene.name}'",
         )
     return None

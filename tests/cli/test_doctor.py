@@ -152,7 +152,13 @@ def test_each_fault_has_its_line(cli, bench):
     bench.record(3, "faulty", memoryQuotaBytes=0)
     lines = cli("doctor").out.splitlines()
 
-    for words in ("'bare' was never wrapped", "'plain' was never", "'lost'", "'idle'", "Quota"):
+    for words in (
+        "'bare' was never wrapped",
+        "'plain' was never",
+        "'lost'",
+        "'idle'",
+        "'faulty' is faulty: memoryQuota",
+    ):
         (at,) = [number for number, line in enumerate(lines) if words in line]
         assert lines[at].startswith("warn")
         assert lines[at + 1].startswith("      help: ")

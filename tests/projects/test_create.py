@@ -195,7 +195,7 @@ def test_genes_that_no_run_can_use_are_warned_of(bench, project):
     made = create_agent(project, "keeper", ["empty", "native"])
 
     no_source, compiled = made.warnings
-    assert no_source.startswith("gene 'empty' has no source (write index.ts ")
+    assert no_source.startswith("gene 'empty' has no source; write index.ts ")
     assert "compiled to WASM, which this version does not run" in compiled
     assert "--no-sandbox" in compiled
 
@@ -206,7 +206,7 @@ def test_a_gene_without_identity_is_warned_of(bench):
     made = create_agent(bench.project(), "keeper", ["bare", "bare"])
 
     assert [
-        "gene 'bare' was never wrapped: it has no identity, so no memory (rotifer wrap bare)"
+        "gene 'bare' was never wrapped: it has no identity, so no memory; run 'rotifer wrap bare'"
     ] == made.warnings
 
 
