@@ -6,6 +6,7 @@ The memory knows its genes by identity alone (memory §2); a person knows them b
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from rotifer_bridge._gene import MANIFEST, kept_identity, load_gene
@@ -27,10 +28,8 @@ def names_by_identity(project: Project) -> dict[str, str]:
     now: dict[str, str] = {}
     before: dict[str, str] = {}
     for name in project.gene_names():
-        try:
+        with suppress(RotiferError):  # what cannot be read now may have been wrapped before
             _add(now, load_gene(project, name).v2_id, name)
-        except RotiferError:
-            pass  # what cannot be read now may have been wrapped when it could
         _add(before, kept_identity(os.path.join(project.genes_dir, name, MANIFEST)), name)
     return {**before, **now}
 
