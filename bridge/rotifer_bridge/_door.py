@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rotifer_engine import AgentMemory, Caller, Entry
 
-__all__ = ["MEMORY_OPS", "Door", "Reply", "failure"]
+__all__ = ["MEMORY_OPS", "ClosedDoor", "Door", "Reply", "failure"]
 
 MEMORY_OPS = frozenset({"read", "write", "query", "delete"})
 
@@ -31,6 +31,14 @@ _dumps = json.JSONEncoder(separators=(",", ":")).encode
 def failure(code: str, message: str) -> Reply:
     """The reply that becomes a ``MemoryError`` in the gene."""
     return (b'{"error":' + _dumps({"code": code, "message": message}).encode() + b"}\n",)
+
+
+class ClosedDoor:
+    """The door of a gene that no agent runs: every call is denied, and none leaves a trace."""
+
+    def answer(self, op: str, request: object, value: bytes, *, live: bool) -> Reply:  # noqa: ARG002 - as Door has it
+        """The same answer to everything (memory §12)."""
+        return failure("MEMORY_ACCESS_DENIED", "no agent runs this gene, so it has no memory")
 
 
 class Door:

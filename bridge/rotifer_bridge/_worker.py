@@ -25,7 +25,7 @@ from rotifer_bridge.errors import GeneFailed, RotiferError, RunError, RunTimedOu
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rotifer_bridge._door import Door, Reply
+    from rotifer_bridge._door import ClosedDoor, Door, Reply
     from rotifer_bridge._transform import ReadyFile
 
 __all__ = ["MAX_OUTPUT", "Worker"]
@@ -58,10 +58,12 @@ class Worker:
         self, process: Launched, node: Node, *, on_log: Callable[[str, str], object]
     ) -> None:
         self.on_log = on_log
+        self.on_print: Callable[[str], object] | None = None
+        """Called in place of ``on_log`` with each line on stdout."""
         self.name = "?"
         self._folder = "/"
         self.node = node
-        self._door: Door | None = None
+        self._door: Door | ClosedDoor | None = None
         self._live = 0  # the run that is going on; 0 between runs
         self._runs = 0
         self._greeted = False
@@ -71,7 +73,7 @@ class Worker:
         self._replies: SimpleQueue[Reply | None] = SimpleQueue()
         self.pid = process.pid
         self._owner = os.getpid()
-        self._out = LogPipe(process.stdout, self._log)
+        self._out = LogPipe(process.stdout, self._print)
         self._err = LogPipe(process.stderr, self._log)
         self._poll = select.poll()
         self._service = threading.Thread(
@@ -115,7 +117,7 @@ class Worker:
         folder: str,
         files: Sequence[ReadyFile],
         entry: str,
-        door: Door,
+        door: Door | ClosedDoor,
         *,
         exports: Sequence[str] = ("express",),
     ) -> None:
@@ -140,6 +142,10 @@ class Worker:
         )
         self._replies.put((head.encode("ascii"), b"\n", *[file.source for file in files]))
 
+    def admit(self, door: Door | ClosedDoor) -> None:
+        """Give the gene another way to a memory, between two runs."""
+        self._door = door
+
     def run(self, given: bytes, *, time_limit: float) -> bytes:
         """Run the gene once.
 
@@ -156,11 +162,32 @@ class Worker:
             RunTimedOut: it did not answer in time.
             NodeError: this Node is too old.
         """
+        return self._ask("", given, time_limit)
+
+    def display(self, output: bytes, options: dict[str, Any], *, time_limit: float) -> bytes:
+        """Have the gene show an output to a person, if it exports ``display`` (projects §2).
+
+        Args:
+            output: what ``run`` gave.
+            options: the function's second argument.
+            time_limit: seconds until the process is killed.
+
+        Returns:
+            JSON: the text that it gave back; null where it printed for itself; false where the
+            gene exports no such function.
+
+        Raises:
+            RunError: as `run` does.
+        """
+        return self._ask(',"display":' + _dumps(options), output, time_limit)
+
+    def _ask(self, more: str, given: bytes, time_limit: float) -> bytes:
         deadline = time.monotonic() + time_limit
         self._runs += 1
         self._live = self._runs
         self._pairing.enter()
-        self._replies.put((b'{"run":%d}\n' % self._runs, given))
+        head = f'{{"run":{self._runs}{more}}}\n'
+        self._replies.put((head.encode("ascii"), given))
         try:
             return self._answer(deadline, time_limit)
         except BaseException as error:
@@ -173,6 +200,12 @@ class Worker:
 
     def _log(self, line: str) -> None:
         self.on_log(self.name, line)
+
+    def _print(self, line: str) -> None:
+        if self.on_print is None:
+            self.on_log(self.name, line)
+        else:
+            self.on_print(line)
 
     def _settle_logs(self) -> None:
         """All that the run printed is in the pipes by now: Node writes to pipes synchronously."""

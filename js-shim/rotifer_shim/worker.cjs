@@ -4,7 +4,8 @@
  *
  * The supervisor says nothing unasked. What is sent:
  *   hello  {op, node}                 answered by {files, entry, exports, limits}, the sources behind it
- *   next   {op}                       answered by {run}, the input's JSON behind it
+ *   next   {op}                       answered by {run}, the input's JSON behind it; or by
+ *                                     {run, display}, an output behind it that is to be shown
  *   done   {op, run}, output's JSON   answered like `next`
  *   failed {op, run, kind, ...}       answered like `next`, or by {end} where the process is ending
  *   read, write, query, delete        the memory calls (memory.cjs)
@@ -143,11 +144,36 @@ async function run(express, reply, limits) {
   return ask(`{"op":"done","run":${number}}`, bytes);
 }
 
-/** @param {any} exports @param {string[]} names */
+/**
+ * Show an output: what `display` gives back is told if it is text, else it has printed for itself.
+ * @param {any} display @param {import('./channel.cjs').Reply} reply
+ */
+async function show(display, reply) {
+  const { run: number, display: options } = reply.head;
+  const output = parse(utf8Slice(take(reply)));
+  let answer = 'false';
+  if (typeof display === 'function') {
+    current = number;
+    idle = false;
+    try {
+      const shown = await display(output, options);
+      answer = typeof shown === 'string' ? stringify(shown) : 'null';
+    } catch (thrown) {
+      return fail('threw', thrown);
+    }
+    current = 0;
+  }
+  return ask(`{"op":"done","run":${number}}`, from(answer, 'utf8'));
+}
+
+/**
+ * The first of the names that is a function; `default` is the default export itself.
+ * @param {any} exports @param {string[]} names
+ */
 function entryPoint(exports, names) {
-  for (const space of [exports, exports?.default]) {
-    if (space === null || space === undefined) continue;
-    for (const name of names) {
+  for (const name of names) {
+    for (const space of [exports, exports?.default]) {
+      if (space === null || space === undefined) continue;
       if (typeof space[name] === 'function') return space[name];
     }
   }
@@ -175,9 +201,11 @@ async function main() {
 
   current = -1; // loading counts as a run: a gene may throw, exit or hang here too
   let express;
+  let display;
   try {
     const space = await import(entry);
     express = entryPoint(space, names);
+    display = entryPoint(space, ['display']);
     if (express === undefined) fail('no-express', exportsOf(space).join(', '));
   } catch (thrown) {
     fail('load', thrown);
@@ -185,7 +213,12 @@ async function main() {
   if (express === undefined) exit(1);
   current = 0;
   let reply = ask('{"op":"next"}');
-  for (;;) reply = await run(/** @type {Function} */ (express), reply, limits);
+  for (;;) {
+    reply =
+      reply.head.display === undefined
+        ? await run(/** @type {Function} */ (express), reply, limits)
+        : await show(display, reply);
+  }
 }
 
 main();

@@ -31,6 +31,11 @@ _NODE = {"install": "_node_install:command"}
 _ROOT = {
     "init": "_init:command",
     "wrap": "_wrap:command",
+    "list": "_list:command",
+    "info": "_info:command",
+    "run": "_run:command",
+    "test": "_test:command",
+    "compile": "_compile:command",
     "agent": "_app:agent",
     "node": "_app:node",
     "doctor": "_doctor:command",

@@ -1,0 +1,182 @@
+"""One gene without an agent: what ``run`` and ``test`` run it with (projects §3, §5)."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Self
+
+from rotifer_bridge._agent import start_worker
+from rotifer_bridge._failure import REFUSAL, is_refusal, refusal
+from rotifer_bridge._gene import refuse_unsigned
+from rotifer_bridge._json import NotJSON, parse_json
+from rotifer_bridge._runnable import gene_fault
+from rotifer_bridge.errors import GeneError, GeneFailed, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rotifer_bridge._door import ClosedDoor, Door
+    from rotifer_bridge._gene import Gene
+    from rotifer_bridge._project import Project
+    from rotifer_bridge._worker import Worker
+
+__all__ = ["ENTRY_POINTS", "Refused", "Solo", "check_runnable"]
+
+ENTRY_POINTS = ("express", "default", "main")
+"""The names that the function may have where no agent runs it, in order."""
+
+_dumps = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
+
+class Refused(GeneFailed):
+    """The gene said that the input is none for it; it did not crash."""
+
+
+def check_runnable(gene: Gene, *, sandbox: bool, trust_unsigned: bool) -> None:
+    """Raise unless the gene has a source that may be run here.
+
+    Args:
+        gene: the gene.
+        sandbox: False runs the source of a compiled gene under Node.
+        trust_unsigned: whether a gene that was installed from outside is run.
+
+    Raises:
+        GeneError: it is compiled, has no source, or nobody vouches for it.
+    """
+    fault = gene_fault(gene, sandbox=sandbox)
+    if fault is not None:
+        raise GeneError(fault[0], code="E0051", where=gene.folder, help=fault[1])
+    if not trust_unsigned:
+        refuse_unsigned(gene)
+
+
+class Solo:
+    """A gene in a worker that stays warm from run to run; one that dies is replaced.
+
+    Args:
+        project: whose gene it is.
+        gene: a gene that has passed `check_runnable`.
+        door: its way to a memory.
+        on_log: called with the gene's name and each line it prints.
+        time_limit: seconds for making the sources ready.
+    """
+
+    def __init__(
+        self,
+        project: Project,
+        gene: Gene,
+        door: Door | ClosedDoor,
+        *,
+        on_log: Callable[[str, str], object],
+        time_limit: float,
+    ) -> None:
+        self.gene = gene
+        self._project = project
+        self._door = door
+        self._on_log = on_log
+        self._time_limit = time_limit
+        self._worker: Worker | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the gene's process. May be repeated."""
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
+
+    def start(self) -> None:
+        """Start the process and hand the gene over, if that is still to be done; does not wait."""
+        if self._worker is not None and self._worker.alive:
+            return
+        self.close()
+        gene, entry = self.gene, self.gene.entry or ""
+        worker = self._worker = start_worker(self._project.root, self._on_log)
+        from rotifer_bridge._transform import file_url, ready
+
+        files = ready(
+            gene.files,
+            gene.folder,
+            node=worker.node.path,
+            cache_dir=self._project.cache_dir,
+            entry=entry,
+            time_limit=self._time_limit,
+        )
+        where = file_url(gene.folder, entry)
+        worker.load(gene.name, gene.folder, files, where, self._door, exports=ENTRY_POINTS)
+
+    def admit(self, door: Door | ClosedDoor) -> None:
+        """Give the gene another way to a memory, from the next run on."""
+        self._door = door
+        if self._worker is not None:
+            self._worker.admit(door)
+
+    def run(self, value: object, *, time_limit: float) -> Any:
+        """Run the gene once and give its answer, as Python has JSON.
+
+        Args:
+            value: the input.
+            time_limit: seconds until the process is killed, loading included.
+
+        Raises:
+            Refused: it refused the input.
+            GeneError: its sources cannot be made ready.
+            RunError: it gave no answer.
+            UsageError: the input is not JSON.
+        """
+        try:
+            given = _dumps(value).encode("ascii")
+        except (TypeError, ValueError, RecursionError) as error:
+            raise UsageError(f"the input is not a JSON value: {error}") from None
+        self.start()
+        assert self._worker is not None, "it was started by the line above"
+        output = self._parsed(self._worker.run(given, time_limit=time_limit))
+        if is_refusal(output):
+            told = refusal(self.gene.name, output[REFUSAL])
+            raise Refused(told.message, code=told.code)
+        return output
+
+    def display(
+        self,
+        output: object,
+        options: dict[str, Any],
+        *,
+        on_print: Callable[[str], object],
+        time_limit: float,
+    ) -> bool:
+        """Let the gene show its last answer to a person; whether it has a function for that.
+
+        Args:
+            output: the answer.
+            options: what ``display`` gets as its second argument.
+            on_print: called with each line for the person.
+            time_limit: seconds until the process is killed.
+
+        Raises:
+            RunError: the function failed.
+        """
+        if self._worker is None or not self._worker.alive:
+            return False
+        self._worker.on_print = on_print
+        try:
+            answer = self._worker.display(
+                _dumps(output).encode("ascii"), options, time_limit=time_limit
+            )
+        finally:
+            self._worker.on_print = None
+        text = self._parsed(answer)
+        if isinstance(text, str):
+            on_print(text.removesuffix("\n"))
+        return text is not False
+
+    def _parsed(self, text: bytes) -> Any:
+        try:
+            return parse_json(text)
+        except NotJSON as error:
+            raise GeneFailed(
+                f"gene '{self.gene.name}' answered what is not JSON: {error}", code="E0052"
+            ) from None
