@@ -130,30 +130,47 @@ def page(*, category: bool) -> str:
     return _PAGE.format(category="AND e.category = ?6" if category else "")
 
 
-#: agent id, now, cutoff, gene, domain, limit, then the filters' values -> key, meta, value.
+#: agent id, now, cutoff, gene, domain, limit, then the filters' values -> the named columns.
 _SELECT = f"""
-SELECT e.key, {COLUMNS}, e.value FROM agent_memory_entry e
+SELECT {{columns}} FROM agent_memory_entry e
 WHERE e.agent = {_AGENT} AND {LIVE} AND {scope_sql("e.read_scope", "?4", "?5")} {{filters}}
 ORDER BY e.update_order DESC LIMIT ?6
 """  # noqa: S608
 
+#: The rows in the order in which the inner query gives them, which must not be sorted again: only
+#: ids are sorted, so that no value is read before its row's turn has come.
+_SORTED = """
+SELECT {columns} FROM ({chosen}) chosen CROSS JOIN agent_memory_entry e ON e.id = chosen.id
+"""
 
-def select(filters: list[str]) -> str:
-    """The query: ``filters`` are conditions whose one value each follows as ?7, ?8 and so on."""
+
+def select(filters: list[str], *, sort: bool) -> str:
+    """The query, which gives key, meta and value.
+
+    Args:
+        filters: conditions whose one value each follows as ?7, ?8 and so on.
+        sort: whether to find the rows first and sort them, or to walk along the update order.
+    """
+    columns = f"e.key, {COLUMNS}, e.value"
     conditions = "".join(
         f" AND {condition.format(f'?{number}')}" for number, condition in enumerate(filters, 7)
     )
-    return _SELECT.format(filters=conditions)
+    if not sort:
+        return _SELECT.format(columns=columns, filters=conditions)
+    chosen = _SELECT.format(columns="e.id", filters=conditions)
+    return _SORTED.format(columns=columns, chosen=chosen)
 
 
-#: A query sorts the rows of a prefix when they are few; with more, it walks along the update order
-#: and leaves out the others: then its time goes by its answer, not by the size of the memory.
-MAX_SORTED = 2_000
+#: agent id -> about how many rows the agent has: the length of its update sequence.
+SPAN = f"""
+SELECT (SELECT max(update_order) FROM agent_memory_entry WHERE agent = {_AGENT})
+- (SELECT min(update_order) FROM agent_memory_entry WHERE agent = {_AGENT})
+"""  # noqa: S608
 
-#: agent id, first key, key after the last -> how many rows, at most MAX_SORTED + 1.
+#: agent id, first key, key after the last, limit -> how many rows, at most the limit.
 COUNT_PREFIX = f"""
 SELECT count(*) FROM (SELECT 1 FROM agent_memory_entry
-WHERE agent = {_AGENT} AND key >= ?2 AND key < ?3 LIMIT {MAX_SORTED + 1})
+WHERE agent = {_AGENT} AND key >= ?2 AND key < ?3 LIMIT ?4)
 """  # noqa: S608
 
 BEGIN = "BEGIN IMMEDIATE"

@@ -309,6 +309,39 @@ def test_queries_walk_along_the_order(world):
         (["+e.key >= {}"], (b"k",)),
     ):
         plan = query(
-            world.database, "EXPLAIN QUERY PLAN " + sql.select(filters), *start, *arguments
+            world.database,
+            "EXPLAIN QUERY PLAN " + sql.select(filters, sort=False),
+            *start,
+            *arguments,
         )
         assert not [row for row in plan if "TEMP B-TREE" in row[3]], filters
+
+
+def test_a_sorted_prefix_sorts_ids_only(world):
+    """The rows of a prefix are sorted inside, and read in that order: no value waits in a sort."""
+    from rotifer_engine import _sqlite_text as sql
+
+    world.store.last_change()
+    plan = query(
+        world.database,
+        "EXPLAIN QUERY PLAN " + sql.select(["e.key >= {}", "e.key < {}"], sort=True),
+        *("agent", 0, None, "g", "d", 100, b"k", b"l"),
+    )
+    (sorting,) = [number for number, row in enumerate(plan) if "TEMP B-TREE" in row[3]]
+    (reading,) = [
+        number for number, row in enumerate(plan) if "USING INTEGER PRIMARY KEY" in row[3]
+    ]
+
+    assert sorting < reading
+    assert plan[sorting][1] != plan[reading][1] == 0
+
+
+def test_few_and_many_of_a_prefix_are_in_the_same_order(world, a):
+    """Whether they are sorted or met along the way: most recently updated first."""
+    keys = [f"{'few' if number % 15 == 0 else 'many'}/{number * 7919 % 300:03}" for number in range(300)]  # fmt: skip
+    for key in keys:
+        world.memory.write(a, key, b"", "CACHE")
+    for prefix in ("few/", "many/", "few/1", "m", "none"):
+        expected = [key for key in reversed(keys) if key.startswith(prefix)][:100]
+        found = world.memory.query(a, {"keyPrefix": prefix})
+        assert expected == [entry.key for entry in found], prefix

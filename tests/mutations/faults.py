@@ -319,8 +319,8 @@ FAULTS = (
     Fault(
         "the limit is applied before access is judged (§5)",
         "_sqlite_text.py",
-        "SELECT e.key, {COLUMNS}, e.value FROM agent_memory_entry e\nWHERE e.agent = {_AGENT} AND {LIVE} AND {scope",
-        "SELECT e.key, {COLUMNS}, e.value FROM (SELECT * FROM agent_memory_entry\n"
+        "SELECT {{columns}} FROM agent_memory_entry e\nWHERE e.agent = {_AGENT} AND {LIVE} AND {scope",
+        "SELECT {{columns}} FROM (SELECT * FROM agent_memory_entry\n"
         "WHERE agent = {_AGENT} ORDER BY update_order DESC LIMIT ?6) e\nWHERE {LIVE} AND {scope",
         "test_query",
     ),
