@@ -49,6 +49,11 @@ def test_the_commands_are_there():
     assert {
         ("rotifer", "init"),
         ("rotifer", "wrap"),
+        ("rotifer", "list"),
+        ("rotifer", "info"),
+        ("rotifer", "run"),
+        ("rotifer", "test"),
+        ("rotifer", "compile"),
         ("rotifer", "agent", "create"),
         ("rotifer", "agent", "set"),
         ("rotifer", "agent", "list"),
