@@ -24,13 +24,16 @@ from rotifer_bridge.errors import AgentError, GeneError, GeneFailed, RunError, U
 from rotifer_engine import ABSENT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rotifer_bridge._gateway import Gateway
     from rotifer_bridge._gene import Gene
     from rotifer_bridge._project import Project
     from rotifer_bridge._record import AgentRecord
     from rotifer_bridge._result import OnLog, OnNote, OnStep
     from rotifer_engine import AgentMemory
 
-__all__ = ["TIME_LIMIT", "TIME_LIMIT_MAX", "Agent", "start_worker"]
+__all__ = ["TIME_LIMIT", "TIME_LIMIT_MAX", "Agent", "gateway_of", "start_worker"]
 
 TIME_LIMIT = 60.0
 """Seconds a gene has for one run, loading included."""
@@ -50,6 +53,19 @@ def start_worker(root: str, on_log: OnLog, launched: Launched | None = None) -> 
     """
     node = find_node(root)
     return Worker(launched or launch_in(root, node), node, on_log=on_log)
+
+
+def gateway_of(gene: Gene) -> Callable[[int], Gateway] | None:
+    """What opens the gene's way to the network, where it has one (projects §6); see `Worker.load`.
+
+    Raises:
+        GeneError: its ``network`` cannot be used.
+    """
+    if gene.fidelity != "Hybrid" or "network" not in gene.phenotype:
+        return None
+    from rotifer_bridge._gateway import opener
+
+    return opener(gene)
 
 
 class Agent:
@@ -72,6 +88,7 @@ class Agent:
         self._spare = launched
         self._genes: dict[str, Gene] = {}
         self._workers: dict[str, Worker] = {}
+        self._gateways: dict[str, Callable[[int], Gateway] | None] = {}
         self._memory: AgentMemory | None = None
         self._lock = threading.Lock()
         self._owner = os.getpid()
@@ -224,6 +241,8 @@ class Agent:
 
             gene = self._gene(name, note)
             entry = gene.entry or ""
+            if name not in self._gateways:  # kept: a new worker gets no new minute
+                self._gateways[name] = gateway_of(gene)
             worker.load(
                 name,
                 gene.folder,
@@ -237,6 +256,7 @@ class Agent:
                 ),
                 file_url(gene.folder, entry),
                 Door(self.memory, Caller(gene.v2_id, gene.domain), on_fault=note),
+                gateway=self._gateways[name],
             )
         except BaseException:
             worker.close()
@@ -277,21 +297,20 @@ class _Turns:
         self._on_step(name)
         started = perf_counter()
         workers = self._agent._workers  # noqa: SLF001
+        worker = workers[name]
         try:
-            worker = workers[name]
             worker.on_log = self._on_log
             text = worker.run(given, time_limit=self._time_limit)
             value = _answer(name, text)
         except BaseException as error:
-            self.steps.append(Step(name, "node", "failed", elapsed_ms(started)))
-            used = workers.get(name)
-            if used is not None and not used.alive:
-                used.close()
+            self.steps.append(_step(worker, "failed", started))
+            if not worker.alive:
+                worker.close()
                 del workers[name]
             if isinstance(error, RunError):
                 error.steps = self.steps
             raise
-        self.steps.append(Step(name, "node", "ok", elapsed_ms(started)))
+        self.steps.append(_step(worker, "ok", started))
         return text, value
 
     def check_output(self, name: str, output: bytes) -> None:
@@ -342,3 +361,7 @@ def _answer(name: str, text: bytes) -> Any:
     if is_refusal(value):
         raise refusal(name, value[REFUSAL])
     return value
+
+
+def _step(worker: Worker, status: str, started: float) -> Step:
+    return Step(worker.name, "node", status, elapsed_ms(started), worker.traffic)

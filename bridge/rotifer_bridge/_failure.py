@@ -41,8 +41,8 @@ def failed(gene: str, folder: str, kind: str, error: Any, *, limit: int) -> Gene
         return _refused_by_node(gene, kind, _told(told.get("resource")), _where(stack, folder))
     if kind in {"threw", "uncaught"}:
         message = f"gene '{gene}' threw {thrown}"
-        if told.get("code") and name == "MemoryError":
-            message = f"gene '{gene}' threw MemoryError {told['code']}: {text}"
+        if told.get("code") and name in {"MemoryError", "NetworkGatewayError"}:
+            message = f"gene '{gene}' threw {name} {told['code']}: {text}"
     elif kind == "load":
         fault = told.get("fault")
         if isinstance(fault, dict):

@@ -23,15 +23,18 @@ class Launched:
         pid: its process id.
         channel: the descriptor of our end of the channel (fd 3 on the other side); -1 once
             somebody else owns it.
+        gateway: the same of the second channel (fd 4), that Hybrid genes reach the network by.
+            Every worker has one: it is started before anybody knows which gene it gets.
         stdout: the descriptor that its standard output is read from.
         stderr: the same for standard error.
     """
 
-    __slots__ = ("channel", "pid", "stderr", "stdout")
+    __slots__ = ("channel", "gateway", "pid", "stderr", "stdout")
 
-    def __init__(self, pid: int, channel: int, stdout: int, stderr: int) -> None:
+    def __init__(self, pid: int, channel: int, gateway: int, stdout: int, stderr: int) -> None:
         self.pid = pid
         self.channel = channel
+        self.gateway = gateway
         self.stdout = stdout
         self.stderr = stderr
 
@@ -51,6 +54,8 @@ def launch(node: str, shim: str, readable: list[str]) -> Launched:
     try:
         ours, theirs = stream_pair()
         opened += (ours, theirs)
+        gateway, their_gateway = stream_pair()
+        opened += (gateway, their_gateway)
         out, their_out = os.pipe()
         opened += (out, their_out)
         err, their_err = os.pipe()
@@ -58,16 +63,17 @@ def launch(node: str, shim: str, readable: list[str]) -> Launched:
         null = os.open(os.devnull, os.O_RDONLY)
         opened.append(null)
         command = tether(_command(node, shim, readable))
-        pid = spawn(command, _environment(), {0: null, 1: their_out, 2: their_err, 3: theirs})
+        descriptors = {0: null, 1: their_out, 2: their_err, 3: theirs, 4: their_gateway}
+        pid = spawn(command, _environment(), descriptors)
     except BaseException as error:
         for fd in opened:
             os.close(fd)
         if isinstance(error, OSError):
             raise cannot_start(node, error) from error
         raise
-    for fd in (theirs, their_out, their_err, null):
+    for fd in (theirs, their_gateway, their_out, their_err, null):
         os.close(fd)
-    return Launched(pid, ours, out, err)
+    return Launched(pid, ours, gateway, out, err)
 
 
 def discard(launched: Launched) -> None:
@@ -83,7 +89,7 @@ def discard(launched: Launched) -> None:
         os.kill(launched.pid, signal.SIGKILL)
     with suppress(ChildProcessError):  # the host program ignores SIGCHLD, or reaped it
         os.waitpid(launched.pid, 0)
-    for fd in (launched.channel, launched.stdout, launched.stderr):
+    for fd in (launched.channel, launched.gateway, launched.stdout, launched.stderr):
         if fd >= 0:
             os.close(fd)
 

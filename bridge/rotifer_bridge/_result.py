@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rotifer_bridge._gateway import Traffic
+
     OnLog = Callable[[str, str], object]
     OnNote = Callable[[str], object]
     OnStep = Callable[[str], object]
@@ -24,15 +26,20 @@ class Step(NamedTuple):
     status: str
     """``ok`` or ``failed``."""
     duration_ms: float
+    network: Traffic | None = None
+    """What a Hybrid gene asked of the network; None for one that cannot."""
 
     def to_json(self) -> dict[str, Any]:
         """Its part of the document that ``agent run --json`` prints."""
-        return {
+        document: dict[str, Any] = {
             "gene": self.gene,
             "engine": self.engine,
             "status": self.status,
             "durationMs": self.duration_ms,
         }
+        if self.network is not None:
+            document["network"] = self.network.to_json()
+        return document
 
 
 class RunResult(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Self
 
-from rotifer_bridge._agent import start_worker
+from rotifer_bridge._agent import gateway_of, start_worker
 from rotifer_bridge._failure import REFUSAL, is_refusal, refusal
 from rotifer_bridge._gene import refuse_unsigned
 from rotifer_bridge._json import NotJSON, parse_json
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rotifer_bridge._door import ClosedDoor, Door
+    from rotifer_bridge._gateway import Gateway
     from rotifer_bridge._gene import Gene
     from rotifer_bridge._project import Project
     from rotifer_bridge._worker import Worker
@@ -75,6 +76,7 @@ class Solo:
         self._door = door
         self._on_log = on_log
         self._time_limit = time_limit
+        self._gateway: Callable[[int], Gateway] | None = None
         self._worker: Worker | None = None
 
     def __enter__(self) -> Self:
@@ -95,6 +97,7 @@ class Solo:
             return
         self.close()
         gene, entry = self.gene, self.gene.entry or ""
+        self._gateway = self._gateway or gateway_of(gene)  # kept: a new worker gets no new minute
         worker = self._worker = start_worker(self._project.root, self._on_log)
         from rotifer_bridge._transform import file_url, ready
 
@@ -107,7 +110,15 @@ class Solo:
             time_limit=self._time_limit,
         )
         where = file_url(gene.folder, entry)
-        worker.load(gene.name, gene.folder, files, where, self._door, exports=ENTRY_POINTS)
+        worker.load(
+            gene.name,
+            gene.folder,
+            files,
+            where,
+            self._door,
+            exports=ENTRY_POINTS,
+            gateway=self._gateway,
+        )
 
     def admit(self, door: Door | ClosedDoor) -> None:
         """Give the gene another way to a memory, from the next run on."""

@@ -1,4 +1,4 @@
-"""Start a child process: its own session, its own pipes, one socket, nothing else (design §2, §5a).
+"""Start a child process: its own session, pipes and sockets, nothing else (design §2, §5a).
 
 ``os.posix_spawn`` because it is quick, needs no fork of a process that already has nng's threads,
 and takes no ``preexec_fn``.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["cannot_start", "spawn", "spawn_here", "stream_pair", "tether"]
 
 _SETPRIV = ("/usr/bin/setpriv", "/bin/setpriv")
-_FLOOR = 10  # sources are moved above the targets 0..3, so that no dup2 overwrites one still needed
+_FLOOR = 10  # sources are moved above the targets 0..4, so that no dup2 overwrites one still needed
 
 
 def stream_pair() -> tuple[int, int]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rotifer_bridge._door import ClosedDoor, Door, Reply
+    from rotifer_bridge._gateway import Gateway, Traffic
     from rotifer_bridge._transform import ReadyFile
 
 __all__ = ["MAX_OUTPUT", "Worker"]
@@ -65,6 +66,9 @@ class Worker:
         self.node = node
         self._door: Door | ClosedDoor | None = None
         self._live = 0  # the run that is going on; 0 between runs
+        self._gateway: Gateway | None = None
+        self.traffic: Traffic | None = None
+        """What the last run asked of the network; None for a gene that cannot."""
         self._runs = 0
         self._greeted = False
         self._closed = False
@@ -84,6 +88,8 @@ class Worker:
             opened.append(os.pidfd_open(self.pid))
             opened.append(os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK))
             self._pidfd, self._bell = opened
+            self._second, process.gateway = process.gateway, -1
+            opened.append(self._second)
             channel, process.channel = process.channel, -1
             self._socket = Responder(channel, max_message=_MAX_MESSAGE)
             try:
@@ -120,6 +126,7 @@ class Worker:
         door: Door | ClosedDoor,
         *,
         exports: Sequence[str] = ("express",),
+        gateway: Callable[[int], Gateway] | None = None,
     ) -> None:
         """Hand over the gene; does not wait for it to be loaded.
 
@@ -130,7 +137,14 @@ class Worker:
             entry: the URL of the one to import.
             door: the gene's way to the memory.
             exports: the names its function may have, in order.
+            gateway: opens the gene's way to the network on the descriptor it is given, for a gene
+                that has one (`gateway_of`).
         """
+        second, self._second = self._second, -1
+        if gateway is None:
+            os.close(second)
+        else:
+            self._gateway = gateway(second)
         self.name, self._folder, self._door = name, folder, door
         head = _dumps(
             {
@@ -138,6 +152,7 @@ class Worker:
                 "entry": entry,
                 "exports": list(exports),
                 "limits": {"value": _MAX_VALUE, "output": MAX_OUTPUT},
+                "gateway": gateway is not None,
             }
         )
         self._replies.put((head.encode("ascii"), b"\n", *[file.source for file in files]))
@@ -186,6 +201,8 @@ class Worker:
         self._runs += 1
         self._live = self._runs
         self._pairing.enter()
+        if self._gateway is not None:
+            self._gateway.begin(self._runs)
         head = f'{{"run":{self._runs}{more}}}\n'
         self._replies.put((head.encode("ascii"), given))
         try:
@@ -197,6 +214,8 @@ class Worker:
             raise
         finally:
             self._pairing.leave()
+            if self._gateway is not None:
+                self.traffic = self._gateway.end()
 
     def _log(self, line: str) -> None:
         self.on_log(self.name, line)
@@ -343,6 +362,10 @@ class Worker:
             self._status = None  # the host program ignores SIGCHLD, or reaped it
         self._out.finish(self.name)
         self._err.finish(self.name)
+        if self._gateway is not None:
+            self._gateway.close()
+        elif self._second >= 0:
+            os.close(self._second)
         self._replies.put(None)
         self._socket.close()
         self._service.join()

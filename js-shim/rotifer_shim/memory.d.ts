@@ -1,5 +1,6 @@
 /**
- * The memory of an agent, as a TypeScript gene sees it: the types of `@rotifer/playground/memory`.
+ * The memory of an agent, and a Hybrid gene's way to the network, as a TypeScript gene sees them:
+ * the types of `@rotifer/playground/memory`.
  *
  * A memory belongs to the agent, not to a gene: replace or update the gene, and what was stored
  * stays. The calls are synchronous, so `express` need not be async.
@@ -227,4 +228,69 @@ export interface GeneMemoryAccess {
 export interface GeneContext {
   /** The memory of the agent that the gene runs for. */
   readonly memory: GeneMemoryAccess;
+  /** Of Hybrid genes whose phenotype has a `network`; see {@link HybridGeneContext}. */
+  readonly gatewayFetch?: GatewayFetch;
+}
+
+/** The second argument of `express` in a Hybrid gene whose phenotype has a `network`. */
+export interface HybridGeneContext extends GeneContext {
+  readonly gatewayFetch: GatewayFetch;
+}
+
+/** What a request may say; everything may be left out. */
+export interface GatewayOptions {
+  /** Default `POST`. `CONNECT` and `TRACE` are refused. */
+  method?: string;
+  /** An object, pairs, or a `Headers`. Those of the connection itself are set by the gateway. */
+  headers?: Record<string, string | undefined> | Iterable<readonly [string, string]>;
+  /** With the URL and the headers at most 16 MiB. */
+  body?: string | Uint8Array | ArrayBuffer | null;
+}
+
+/** What a server answered. */
+export interface GatewayResponse {
+  /** Also 404 and 500 are answers, not errors. */
+  status: number;
+  /** Names in lower case; a header that came more than once is joined with `, `. */
+  headers: Record<string, string>;
+  /** The body as text, at most `maxResponseBytes` of it. */
+  body: string;
+  /** Whether the body was longer. */
+  isTruncated: boolean;
+}
+
+/**
+ * Asks a server on the network, within what the phenotype's `network` allows. Call it as often as
+ * you like at once: requests do not wait for each other.
+ *
+ * @param url - `http:` or `https:`, with a host of `allowedDomains`
+ * @throws {@link NetworkGatewayError} as a rejection, when there is no answer
+ */
+export type GatewayFetch = (
+  url: string | { readonly href: string },
+  options?: GatewayOptions,
+) => Promise<GatewayResponse>;
+
+/**
+ * Why a request has no answer.
+ *
+ * - `DOMAIN_BLOCKED`: the host is not listed, also after a redirect; another scheme; or the host's
+ *   address is one of this machine or a private network and is not listed itself.
+ * - `RATE_LIMITED`: more than `maxRequestsPerMin` requests in 60 seconds.
+ * - `TIMEOUT`: no whole answer within `maxTimeoutMs`.
+ * - `NETWORK_ERROR`: no connection, a broken answer, or a request that cannot be sent.
+ * - `RESPONSE_TOO_LARGE`: the server says that the body is over `maxResponseBytes`.
+ */
+export type NetworkGatewayErrorCode =
+  | "DOMAIN_BLOCKED"
+  | "RATE_LIMITED"
+  | "TIMEOUT"
+  | "NETWORK_ERROR"
+  | "RESPONSE_TOO_LARGE";
+
+/** What a request without an answer is rejected with. */
+export class NetworkGatewayError extends Error {
+  constructor(code: NetworkGatewayErrorCode, message: string);
+  readonly name: "NetworkGatewayError";
+  readonly code: NetworkGatewayErrorCode;
 }

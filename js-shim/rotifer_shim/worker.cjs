@@ -3,7 +3,8 @@
  * A gene's process: asks the supervisor for the gene, then for runs, and answers them (design §2).
  *
  * The supervisor says nothing unasked. What is sent:
- *   hello  {op, node}                 answered by {files, entry, exports, limits}, the sources behind it
+ *   hello  {op, node}                 answered by {files, entry, exports, limits, gateway}, the sources
+ *                                     behind it
  *   next   {op}                       answered by {run}, the input's JSON behind it; or by
  *                                     {run, display}, an output behind it that is to be shown
  *   done   {op, run}, output's JSON   answered like `next`
@@ -13,6 +14,7 @@
 
 const { ask, connect, parse, stringify, take, utf8Slice } = require('./channel.cjs');
 const { MemoryError, memoryOf } = require('./memory.cjs');
+const { NetworkGatewayError, openGateway } = require('./gateway.cjs');
 const { install } = require('./hooks.cjs');
 
 const { inspect, types } = require('node:util');
@@ -34,6 +36,8 @@ for (const name of ['stdout', 'stderr']) {
   });
 }
 
+/** The gateway of a Hybrid gene (gateway.cjs). @type {ReturnType<typeof openGateway> | undefined} */
+let gateway;
 /** The run that is going on; 0 between runs. */
 let current = 0;
 /** The event loop ran dry while a run was going on. */
@@ -122,7 +126,12 @@ function serialize(output) {
 async function run(express, reply, limits) {
   const number = reply.head.run;
   const input = parse(utf8Slice(take(reply)));
+  /** @type {{ memory: unknown, gatewayFetch?: unknown }} */
   const ctx = { memory: memoryOf(number, limits) };
+  if (gateway !== undefined) {
+    gateway.begin(number);
+    ctx.gatewayFetch = gateway.fetchOf(number);
+  }
   current = number;
   idle = false;
   let output;
@@ -197,7 +206,8 @@ async function main() {
   for (const [url, format, size] of files) {
     served.set(url, { format, source: utf8Slice(take(hello, size)) });
   }
-  install({ files: served, memoryModule: { MemoryError } });
+  install({ files: served, memoryModule: { MemoryError, NetworkGatewayError } });
+  if (hello.head.gateway) gateway = openGateway();
 
   current = -1; // loading counts as a run: a gene may throw, exit or hang here too
   let express;

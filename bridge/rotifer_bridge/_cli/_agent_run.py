@@ -16,6 +16,7 @@ from rotifer_bridge.errors import RotiferError, UsageError
 if TYPE_CHECKING:
     import click
 
+    from rotifer_bridge._gateway import Traffic
     from rotifer_bridge._launch import Launched
     from rotifer_bridge._result import RunResult, Step
 
@@ -266,3 +267,11 @@ def _show_steps(steps: list[Step]) -> None:
             f"[{number}/{len(steps)}] {step.gene}: {step.status} "
             f"({step.engine}, {step.duration_ms:.1f} ms)"
         )
+        if step.network is not None:
+            _show_traffic(step.gene, step.network)
+
+
+def _show_traffic(gene: str, traffic: Traffic) -> None:
+    failed = [f"{count:,} {code}" for code, count in traffic.failed.items()]
+    what = ", ".join([f"{traffic.received:,} bytes received", *failed])
+    note(f"      {gene}: network requests: {traffic.requests:,}; {what}")

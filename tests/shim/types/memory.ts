@@ -1,14 +1,18 @@
 // What the types of `@rotifer/playground/memory` allow, and what they refuse. Compiled, never run.
 import {
   MemoryError,
+  NetworkGatewayError,
   type AccessScope,
+  type GatewayResponse,
   type GeneContext,
   type GeneMemoryAccess,
+  type HybridGeneContext,
   type MemoryAccessPolicy,
   type MemoryCategory,
   type MemoryEntry,
   type MemoryErrorCode,
   type MemoryFilter,
+  type NetworkGatewayErrorCode,
   type ReadScope,
   type RetentionPolicy,
   type SharePolicy,
@@ -100,6 +104,25 @@ export function failure(error: unknown): MemoryErrorCode | undefined {
   const asError: Error = error;
   void asError;
   return error.code;
+}
+
+export async function network(
+  { gatewayFetch }: HybridGeneContext,
+  maybe: GeneContext,
+): Promise<NetworkGatewayErrorCode | string> {
+  try {
+    const answer = await gatewayFetch('https://example.com', { headers: { a: 'b' }, body: '{}' });
+    same<typeof answer, GatewayResponse>();
+    await gatewayFetch({ href: 'https://example.com' }, { headers: [['a', 'b']], method: 'GET' });
+    // @ts-expect-error - a body is text or bytes
+    await gatewayFetch('https://example.com', { body: {} });
+    // @ts-expect-error - only a Hybrid gene has it
+    await maybe.gatewayFetch('https://example.com');
+    return answer.body;
+  } catch (error) {
+    if (error instanceof NetworkGatewayError) return error.code;
+    throw error;
+  }
 }
 
 declare function Buffer(): Uint8Array<ArrayBuffer>;
