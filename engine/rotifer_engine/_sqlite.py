@@ -281,14 +281,13 @@ class SqliteTransaction:
         self._agent_id = agent_id
         self._link = connections.begin()
         try:
-            meta = self._link.one(sql.META)
-            assert meta is not None, "the row is made with the table"
-            self.store_id: str = meta[0]
-            self.last_change: str | None = meta[1]
-            row = self._link.one(sql.OPEN_AGENT, (agent_id,))
-            self._number: int | None = None if row is None else row[0]
-            self.used: int = 0 if row is None else row[1]
-            self.order: int = 0 if row is None else row[2]
+            row = self._link.one(sql.OPEN, (agent_id,))
+            assert row is not None, "the store's row is made with its table"
+            self.store_id: str = row[0]
+            self.last_change: str | None = row[1]
+            self._number: int | None = row[2]
+            self.used: int = row[3] or 0
+            self.order: int = row[4] or 0
         except BaseException:
             self._link.rollback()
             raise
@@ -300,6 +299,9 @@ class SqliteTransaction:
 
     def expired(self, moment: Moment, limit: int) -> Sequence[EntrySummary]:
         """Rows that are due to be purged, at most so many."""
+        due = self._link.one(sql.DUE_OF, (self._number, *moment))
+        if due is None or not due[0]:
+            return ()
         rows = self._link.each(sql.EXPIRED, (self._number, *moment, limit))
         return [summary_of(self._agent_id, row) for row in rows]
 

@@ -184,6 +184,15 @@ OPEN_AGENT = "SELECT number, used, update_order FROM agent_memory WHERE agent_id
 #: agent id -> nothing.
 NEW_AGENT = "INSERT INTO agent_memory (agent_id, used, update_order) VALUES (?1, 0, 0)"
 
+#: agent id -> store id, last change, and number, used, order: null when it has no memory yet.
+OPEN = """
+SELECT m.store_id, m.last_change, a.number, a.used, a.update_order
+FROM agent_memory_meta m LEFT JOIN agent_memory a ON a.agent_id = ?1
+"""
+
+#: number, now, cutoff -> due. On the way of every write, where EXPIRED would be dear: it sorts.
+DUE_OF = f"SELECT {_due('?1', '?2', '?3')}"
+
 #: number, key -> key, size, meta.
 FIND = (
     f"SELECT e.key, e.size, {COLUMNS} FROM agent_memory_entry e WHERE e.agent = ?1 AND e.key = ?2"  # noqa: S608

@@ -277,6 +277,8 @@ def test_a_store_is_a_context(tmp_path):
 PLANS = [
     ("READ", ("agent", 0, 1, b"k")),
     ("DUE", ("agent", 0, 1)),
+    ("DUE_OF", (1, 0, 1)),
+    ("OPEN", ("agent",)),
     ("USAGE", ("agent", 0, 1)),
     ("EXPIRED", (1, 0, 1, 10)),
     ("CANDIDATES", (1, "CACHE")),
