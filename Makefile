@@ -59,9 +59,10 @@ format: .venv/.ready ## format the Python code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: .venv/.ready ## measure: memory calls and cold start, as ratios
+bench: .venv/.ready ## measure: memory calls, cold start and a million entries, as ratios
 	$(BIN)/python benchmarks/memory_calls.py
 	$(BIN)/python benchmarks/cold_start.py
+	$(BIN)/python benchmarks/scale.py
 
 clean: ## remove what the targets made
 	rm -rf .venv node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage*
