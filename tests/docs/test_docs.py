@@ -376,7 +376,7 @@ def test_the_page_on_genes_can_be_followed(tmp_path, environment):
     """Its genes, written and run as the page says, print what the page says."""
     project = played("docs/genes.md", tmp_path, environment)
 
-    assert {"word-count", "digest", "greeter", "notes"} == set(os.listdir(os.path.join(project, "genes")))  # fmt: skip
+    assert {"word-count", "digest", "greeter", "notes", "quotes"} == set(os.listdir(os.path.join(project, "genes")))  # fmt: skip
 
 
 @pytest.mark.skipif(not os.path.exists(TSC), reason="make shim-check installs TypeScript")
