@@ -6,6 +6,7 @@ parsers read the one table of options below.
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,9 +17,10 @@ from rotifer_bridge.errors import RotiferError, UsageError
 if TYPE_CHECKING:
     import click
 
+    from rotifer_bridge._agent import Agent
     from rotifer_bridge._gateway import Traffic
     from rotifer_bridge._launch import Launched
-    from rotifer_bridge._result import RunResult, Step
+    from rotifer_bridge._result import OnLog, OnNote, OnStep, RunResult, Step
 
 __all__ = [
     "INPUT_LIMIT",
@@ -174,15 +176,7 @@ def perform(options: RunOptions, launched: Launched | None = None) -> int:
             genome = " -> ".join(agent.record.genome)
             note(f"agent {agent.name} ({agent.record.composition['type']}): {genome}")
         try:
-            result = agent.run(
-                value,
-                strict=options.strict,
-                sandbox=options.sandbox,
-                trust_unsigned=options.trust_unsigned,
-                time_limit=time_limit,
-                on_log=log_line,
-                on_note=warn,
-            )
+            result = _run(agent, value, time_limit, options)
         except RotiferError as error:
             steps = getattr(error, "steps", None)
             if steps and options.verbose:
@@ -190,6 +184,28 @@ def perform(options: RunOptions, launched: Launched | None = None) -> int:
             raise
         _show(result, options)
     return 0
+
+
+def _run(agent: Agent, value: Any, time_limit: float, options: RunOptions) -> RunResult:
+    def run(on_log: OnLog, on_note: OnNote, on_step: OnStep | None) -> RunResult:
+        return agent.run(
+            value,
+            strict=options.strict,
+            sandbox=options.sandbox,
+            trust_unsigned=options.trust_unsigned,
+            time_limit=time_limit,
+            on_log=on_log,
+            on_note=on_note,
+            on_step=on_step,
+        )
+
+    # Only a terminal that is able to can take back what it shows.
+    if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") in {"", "dumb"}:
+        return run(log_line, warn, None)
+    from rotifer_bridge._cli._progress import Progress
+
+    with Progress(len(agent.record.genome)) as progress:
+        return run(progress.around(log_line), progress.around(warn), progress.step)
 
 
 def read_input(text: str) -> Any:
