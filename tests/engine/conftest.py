@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 
 import pytest
 
@@ -37,6 +38,16 @@ class QuickFiles(FileSystem):
         """Do not wait."""
 
 
+class QuickConnection(sqlite3.Connection):
+    """SQLite as it is, but a store that is not durable does not wait at its checkpoints either."""
+
+    def execute(self, statement, *arguments):
+        """Run it."""
+        if statement == "PRAGMA synchronous = NORMAL":
+            statement = "PRAGMA synchronous = OFF"
+        return super().execute(statement, *arguments)
+
+
 class World:
     """One project's memory files in a folder, and all that belongs to them."""
 
@@ -48,7 +59,12 @@ class World:
         self.clock = FixedClock(NOON)
         self.files = files or QuickFiles()
         self._opened = []
-        self._store_options = {"durable": False, "files": self.files, **store_options}
+        self._store_options = {
+            "durable": False,
+            "files": self.files,
+            "connection": QuickConnection,
+            **store_options,
+        }
         self.open()
 
     def open(self, **options):

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from tests.engine.conftest import QuickConnection
 
 from rotifer_engine import (
     ABSENT,
@@ -254,7 +255,10 @@ class MemoryMachine(RuleBasedStateMachine):
         """Open the files anew, as another process would."""
         self.close()
         self.store = SqliteStore(
-            os.path.join(self.state, "playground.db"), durable=False, files=self.files
+            os.path.join(self.state, "playground.db"),
+            durable=False,
+            files=self.files,
+            connection=QuickConnection,
         )
         self.audit = AuditLog(
             os.path.join(self.state, "audit.jsonl"), files=self.files, clock=self.clock
