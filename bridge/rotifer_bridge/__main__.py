@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+from _signal import signal  # type: ignore[import-not-found]
 
 __all__ = ["main"]
 
+_SIGINT = 2
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
+    # `signal` without its enums: Node is not started yet.
+    signal(_SIGINT, _interrupted)
     try:
         _open_standard_streams()
         code = _run(sys.argv[1:])
@@ -26,6 +30,17 @@ def main() -> None:
     except KeyboardInterrupt:
         code = _INTERRUPTED
     os._exit(code)
+
+
+def _interrupted(*_: object) -> None:
+    """End at once, and leave nothing running.
+
+    An exception would do for most moments; raised while a module is imported it can be lost.
+    """
+    started = sys.modules.get("rotifer_bridge._launch")
+    if started is not None:
+        started.end_all()
+    os._exit(_INTERRUPTED)
 
 
 def _run(argv: list[str]) -> int:

@@ -15,6 +15,7 @@ import time
 from contextlib import suppress
 from typing import Any, BinaryIO, cast
 
+from rotifer_bridge._launch import live
 from rotifer_bridge._node import Node, old_node, too_old
 from rotifer_bridge._spawn import tether
 from rotifer_shim import shim_path
@@ -87,7 +88,7 @@ def _attempt(
     """Run it once; its output and exit status, None when its time was up."""
     stdin.seek(0)
     reading, writing = os.pipe()
-    pid = 0
+    pid = started = 0
     try:
         whole = tether([*command, shim_path("transform.cjs")])
         pid = os.posix_spawn(
@@ -101,6 +102,8 @@ def _attempt(
             ],
             setsid=True,
         )
+        started = pid
+        live[pid] = None
         theirs, writing = writing, -1  # an interrupt in between must not close it twice
         os.close(theirs)
         _limit_cpu(pid, deadline)
@@ -113,6 +116,7 @@ def _attempt(
         pid = 0
         return output, status
     finally:
+        live.pop(started, None)
         if pid:
             # Its answer is in: nobody waits for Node to tidy up.
             with suppress(ProcessLookupError):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from rotifer_bridge._door import MEMORY_OPS, failure
 from rotifer_bridge._failure import death, failed
-from rotifer_bridge._launch import Launched, discard
+from rotifer_bridge._launch import Launched, discard, live
 from rotifer_bridge._log import LogPipe
 from rotifer_bridge._nng import Responder
 from rotifer_bridge._node import Node, node_version, old_node, too_old
@@ -77,6 +77,7 @@ class Worker:
         self._replies: SimpleQueue[Reply | None] = SimpleQueue()
         self.pid = process.pid
         self._owner = os.getpid()
+        self._serving = threading.Lock()  # held during a memory call (`end_all`)
         self._out = LogPipe(process.stdout, self._print)
         self._err = LogPipe(process.stderr, self._log)
         self._poll = select.poll()
@@ -110,6 +111,7 @@ class Worker:
             raise
         for fd in (self._pidfd, self._bell, self._out.fd, self._err.fd):
             self._poll.register(fd, select.POLLIN)
+        live[self.pid] = self._serving
         self._pairing = Pairing(self.pid, self._service.native_id or 0)
 
     @property
@@ -325,10 +327,11 @@ class Worker:
     def _memory_call(self, op: str, message: dict[str, Any], value: bytes) -> Reply:
         if self._door is None:
             return failure("MEMORY_ACCESS_DENIED", "no gene has been loaded yet")
-        live = message.pop("run", None) == self._live != 0
+        current = message.pop("run", None) == self._live != 0
         del message["op"]
         request = message.get("filter", {}) if op == "query" else message
-        return self._door.answer(op, request, value, live=live)
+        with self._serving:
+            return self._door.answer(op, request, value, live=current)
 
     def _tell(self, op: str, message: dict[str, Any], tail: bytes) -> None:
         self._events.append((op, message, tail))
@@ -353,6 +356,7 @@ class Worker:
         self._closed = True
         if self._owner != os.getpid():
             return  # a fork's copy: the process is its parent's
+        live.pop(self.pid, None)
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
         try:
