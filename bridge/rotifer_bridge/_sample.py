@@ -249,7 +249,9 @@ def _bounds(schema: dict[str, Any], margin: int) -> tuple[int, int]:
     if "exclusiveMaximum" in schema and high is not None:
         high -= margin
     if low is None:
-        low = -1_000 if high is None else min(high - 1_000, 0)
+        if high is None:
+            return -1_000, 1_000
+        low = min(high - 1_000, 0)
     return low, max(low, low + 1_000 if high is None else high)
 
 

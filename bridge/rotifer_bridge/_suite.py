@@ -149,7 +149,8 @@ class _Reader:
             value = int(value)
         if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
             return value
-        told = f"is {value}" if isinstance(value, (int, float)) else f"is {kind_of(value)}"
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        told = f"is {value}" if number else f"is {kind_of(value)}"
         self._fault(f"$.config.{name}", f"{told}; it takes a whole number, {low:,} to {high:,}")
         return default
 
