@@ -33,6 +33,7 @@ MAX_AT_ONCE = 32
 """How many requests of a gene are performed at the same time [ours]; the others wait."""
 MAX_REQUEST = 16 * 1024 * 1024
 """The largest request, in bytes of its frame [ours]."""
+_MOST_HELD = 64 * 1024 * 1024  # bytes of requests that wait; then no more are read for a while
 
 _METHOD = re.compile(r"[A-Z]{1,20}")
 _NOT_OURS = frozenset({"CONNECT", "TRACE"})
@@ -80,6 +81,8 @@ class Gateway:
         self._network = network
         self._window = window
         self._lock = threading.Lock()
+        self._room = threading.Condition(self._lock)
+        self._held = 0  # bytes of the bodies that wait or are being sent
         self._sending = threading.Lock()
         self._queue: SimpleQueue[_Request | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
@@ -123,6 +126,7 @@ class Gateway:
             if self._closed:
                 return
             self._closed = True
+            self._room.notify_all()
             threads = list(self._threads)
         self.end()
         with suppress(OSError):  # the other side is gone already
@@ -170,8 +174,11 @@ class Gateway:
             self._refuse(number, run, refusal)
             return True
         with self._lock:
+            while self._held > _MOST_HELD and not self._closed:
+                self._room.wait()
             if self._closed:
                 return True
+            self._held += len(request.body or b"")
             self._free -= 1
             if self._free < 0 and len(self._threads) < MAX_AT_ONCE:
                 name = f"rotifer-gateway-{len(self._threads) + 1}"
@@ -223,6 +230,8 @@ class Gateway:
             finally:
                 with self._lock:
                     self._free += 1
+                    self._held -= len(request.body or b"")
+                    self._room.notify_all()
 
     def _answer(self, request: _Request) -> None:
         try:

@@ -37,7 +37,9 @@ _MOST = {"maxTimeoutMs": 86_400_000, "maxResponseBytes": 67_108_864, "maxRequest
 
 _MAPPED = ipaddress.ip_network("::ffff:0:0/96")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-_CARRIES_IPV4 = (ipaddress.ip_network("::/96"), _MAPPED, _NAT64)  # in the last 32 bits
+_TRANSLATED = ipaddress.ip_network("::ffff:0:0:0/96")
+_CARRIES_IPV4 = (ipaddress.ip_network("::/96"), _MAPPED, _TRANSLATED, _NAT64)  # in its end
+_LOCAL_NAT64 = ipaddress.ip_network("64:ff9b:1::/48")  # Python knows it only since 3.12.4
 _6TO4 = ipaddress.ip_network("2002::/16")
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -174,7 +176,7 @@ def address_fault(
             return "a multicast address"
         if inner.is_link_local:
             return "a link-local address"
-        if not inner.is_global or getattr(inner, "is_site_local", False):
+        if not inner.is_global or getattr(inner, "is_site_local", False) or inner in _LOCAL_NAT64:
             return "an address of a private or reserved network"
         if is_ours(str(inner)):
             return "an address of this machine"
