@@ -6,10 +6,12 @@
  * can be said in JSON at all, and that a value is bytes.
  */
 
-const { isUint8Array, isSharedArrayBuffer } = require('node:util').types;
+const { types } = require('node:util');
+const { isUint8Array, isSharedArrayBuffer } = types;
 const { ask, byteLengthOf, stringify, take } = require('./channel.cjs');
 
-const { freeze, keys: namesOf, defineProperty } = Object;
+const { freeze, getPrototypeOf, defineProperty } = Object;
+const { ownKeys } = Reflect;
 const { isFinite: isFiniteNumber } = Number;
 const { isArray } = Array;
 const Bytes = Uint8Array;
@@ -47,6 +49,7 @@ function grouped(count) {
 /** @param {unknown} value */
 function kindOf(value) {
   if (value === null) return 'null';
+  if (types.isProxy(value)) return 'a Proxy';
   if (isArray(value)) return 'an array';
   if (typeof value === 'number') return `the number ${value}`;
   return typeof value === 'undefined' ? 'nothing' : `a value of type ${typeof value}`;
@@ -70,21 +73,36 @@ function primitive(value, what) {
 }
 
 /**
- * A policy or a filter: a flat object of JSON's primitives. Fields that are `undefined` are absent.
+ * A policy or a filter: a flat, plain object of JSON's primitives. Fields that are `undefined` are
+ * absent. A Map, a Date or an instance of a class would look like an object without fields, and so
+ * like no filter at all: refused.
  * @param {unknown} value @param {string} what
  * @returns {any}
  */
 function flat(value, what) {
   if (value === undefined || value === null) return value;
-  if (typeof value !== 'object' || isArray(value) || isUint8Array(value)) {
-    throw invalid(`Expected ${what} to be an object, got ${kindOf(value)}`);
+  try {
+    if (typeof value === 'object' && isPlain(value)) {
+      /** @type {any} */
+      const copy = { __proto__: null };
+      for (const name of ownKeys(value)) {
+        if (typeof name === 'symbol') throw invalid(`${what} has a field named by a symbol`);
+        copy[name] = primitive(/** @type {any} */ (value)[name], `${what}.${name}`);
+      }
+      return copy;
+    }
+  } catch (error) {
+    if (error instanceof MemoryError) throw error;
+    throw invalid(`${what} cannot be read: reading one of its fields throws`);
   }
-  /** @type {any} */
-  const copy = { __proto__: null };
-  for (const name of namesOf(value)) {
-    copy[name] = primitive(/** @type {any} */ (value)[name], `${what}.${name}`);
-  }
-  return copy;
+  throw invalid(`Expected ${what} to be a plain object, got ${kindOf(value)}`);
+}
+
+/** @param {object} value */
+function isPlain(value) {
+  const prototype = getPrototypeOf(value);
+  // An object of another realm has another Object.prototype: it is the one without a prototype.
+  return prototype === null || getPrototypeOf(prototype) === null;
 }
 
 /**

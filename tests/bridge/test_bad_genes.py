@@ -86,15 +86,23 @@ def test_a_bad_gene_is_one_clear_error(bench, what):
 )
 def test_a_gene_that_does_not_answer_is_stopped(bench, how):
     """The time limit ends a loop as well as an open handle, within a second."""
-    bench.gene("slow", {"index.ts": f"export function express() {{ {how} }}"})
+    bench.gene(
+        "slow",
+        {"index.ts": f"export function express({{ now }}) {{ if (now) return now; {how} }}"},
+    )
     bench.record(1, genome=["slow"])
 
     started = time.monotonic()
-    with bench.project().agent("keeper") as agent, pytest.raises(RotiferError) as caught:
-        agent.run({}, time_limit=1.5)
+    with bench.project().agent("keeper") as agent:
+        with pytest.raises(RotiferError) as caught:
+            agent.run({}, time_limit=1.5)
+
+        took = time.monotonic() - started
+        # A late answer cannot be taken for that of the next run: the worker is another one.
+        assert "next" == agent.run({"now": "next"}, time_limit=20).output
 
     assert "gene 'slow' did not answer within 1.5 s and was stopped" == caught.value.message
-    assert time.monotonic() - started < 3.5
+    assert took < 2.5
 
 
 def test_the_place_of_an_error_is_said(bench):

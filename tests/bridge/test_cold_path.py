@@ -29,11 +29,30 @@ def test_nothing_slow_is_imported(imported):
     assert [] == found
 
 
-def test_node_is_started_first(imported):
-    """What is imported before Node is started fits on one hand: no json, no sqlite, no click."""
-    before = imported[: imported.index("rotifer_bridge._early")]
+WITNESS = """
+import sys
+from rotifer_bridge import _launch
+spawn = _launch.spawn
+def witness(*arguments):
+    print(*sorted({"json", "sqlite3", "hashlib", "typing", "click"} & set(sys.modules)), file=sys.stderr)
+    return spawn(*arguments)
+_launch.spawn = witness
+from rotifer_bridge.__main__ import main
+sys.argv = ["rotifer", "agent", "run", "keeper", "--input", "{}"]
+main()
+"""
 
-    assert not {"json", "sqlite3", "click", "hashlib"} & set(before)
+
+def test_node_is_started_first(bench):
+    """When Node is started, nothing that takes time has been imported; it is started once."""
+    bench.gene("g", {"index.ts": "export const express = () => 1;"}, outputSchema={})
+    bench.record(1, genome=["g"])
+
+    done = subprocess.run(
+        [sys.executable, "-c", WITNESS], cwd=bench.root, capture_output=True, text=True, check=False
+    )
+
+    assert ("1\n", "\n", 0) == (done.stdout, done.stderr, done.returncode)
 
 
 def test_both_ways_of_loading_nng(tmp_path):

@@ -426,11 +426,26 @@ def test_nobody_listens(fetching):
     assert "NETWORK_ERROR" == one(fetching, f"http://127.0.0.1:{port}/")["code"]
 
 
-def test_tls_is_checked(fetching, server, monkeypatch):
+@pytest.fixture
+def pem(tmp_path):
+    """A certificate for 127.0.0.1 and its key, made for one test."""
+    path = str(tmp_path / "localhost.pem")
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+         "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
+         "-keyout", path + ".key", "-out", path],
+        check=True,
+        capture_output=True,
+    )  # fmt: skip
+    with open(path + ".key") as key, open(path, "a") as both:
+        both.write(key.read())
+    return path
+
+
+def test_tls_is_checked(fetching, server, monkeypatch, pem):
     """Https works with a certificate that is trusted, and not with one that is not."""
     from rotifer_bridge import _gateway_connect
 
-    pem = os.path.join(os.path.dirname(__file__), "localhost.pem")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pem)
     server.tls = context

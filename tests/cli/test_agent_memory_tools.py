@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import os
+import shlex
 import stat
 import subprocess
 import sys
@@ -265,7 +266,7 @@ class TestExport:
     def test_a_closed_pipe(self, bench, memory):
         """It ends quietly."""
         memory.write(GENE, "big", bytes(3_000), "PATTERN")
-        command = f"{sys.executable} -m rotifer_bridge agent memory export keeper - | head -c 1"
+        command = f"{shlex.quote(sys.executable)} -m rotifer_bridge agent memory export keeper - | head -c 1"
         done = subprocess.run(
             ["/bin/sh", "-c", command], cwd=bench.root, capture_output=True, timeout=60, check=False
         )

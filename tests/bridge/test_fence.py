@@ -1,0 +1,101 @@
+"""What a gene's process is given, and what it is not (design §5)."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from rotifer_bridge._door import Door
+from rotifer_engine import Caller
+
+LOOK = """
+import fs from 'node:fs';
+export function express() {
+  const fds = [];
+  for (let fd = 0; fd < 300; fd++) { try { fs.fstatSync(fd); fds.push(fd); } catch {} }
+  return { env: Object.keys(process.env).sort(), fds };
+}
+"""
+
+
+def test_nothing_of_the_environment_reaches_a_gene(bench, monkeypatch):
+    """A fixed list of names: no secret of the supervisor's, no way to change Node."""
+    monkeypatch.setenv("SECRET", "1")
+    monkeypatch.setenv("NODE_OPTIONS", "--no-warnings")
+    monkeypatch.setenv("TZ", "UTC")
+    bench.gene("g", {"index.mjs": LOOK})
+    bench.record(1, genome=["g"])
+
+    with bench.project().agent("keeper") as agent:
+        names = agent.run({}).output["env"]
+
+    assert {"PATH", "TZ"} <= set(names) <= {"PATH", "TZ", "LANG", "LC_ALL"}
+
+
+def test_nothing_of_the_descriptors_reaches_a_gene(bench):
+    """An inheritable descriptor of the host stays outside; two channels are all there is."""
+    bench.gene("g", {"index.mjs": LOOK})
+    bench.record(1, genome=["g"])
+    reading, writing = os.pipe()
+    os.set_inheritable(reading, True)
+    os.dup2(writing, 200, inheritable=True)
+    try:
+        with bench.project().agent("keeper") as agent:
+            pid = agent.run({}).output and agent._workers["g"].pid
+            links = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
+            ours = os.readlink(f"/proc/self/fd/{reading}")
+    finally:
+        for fd in (reading, writing, 200):
+            os.close(fd)
+
+    assert ours not in links
+    assert 2 == sum(link.startswith("socket:") for link in links)
+
+
+def test_no_debugger_can_be_opened_from_outside(bench):
+    """SIGUSR1 does not open Node's debugger port."""
+    bench.gene("g", {"index.mjs": "export const express = () => process.pid;"})
+    bench.record(1, genome=["g"])
+
+    with bench.project().agent("keeper") as agent:
+        pid = agent.run({}).output
+        os.kill(pid, signal.SIGUSR1)
+        try:
+            assert pid == agent.run({}).output
+        except Exception:
+            return  # the signal's default ends it: no debugger either
+        with open(f"/proc/{pid}/net/tcp") as file:
+            listening = [line.split()[9] for line in file if line.split()[3] == "0A"]
+        sockets = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
+
+    assert not {f"socket:[{inode}]" for inode in listening} & sockets
+
+
+def test_a_gene_cannot_outgrow_its_heap(bench):
+    """The heap has a limit; running out of it is said as such."""
+    bench.gene("g", {"index.mjs": "export function express() { const a = []; for (;;) a.push(new Array(1e6).fill(1.5)); }"})  # fmt: skip
+    bench.record(1, genome=["g"])
+
+    with bench.project().agent("keeper") as agent, pytest.raises(Exception, match="ran out of memory"):  # fmt: skip
+        agent.run({})
+
+
+class Broken:
+    """A memory with a fault of ours in it."""
+
+    def read(self, *_):
+        """Fail as no rule says."""
+        raise RuntimeError("a fault of ours")
+
+
+def test_a_fault_of_ours_is_a_storage_error():
+    """A gene is told MEMORY_STORAGE_ERROR, the supervisor what it was, and it lives on."""
+    told = []
+    door = Door(Broken(), Caller("v2:" + "0" * 64, "code"), on_fault=told.append)
+
+    [reply] = door.answer("read", {"key": "k"}, b"", live=True)
+
+    assert b"MEMORY_STORAGE_ERROR" in reply
+    assert ["memory read failed inside: RuntimeError: a fault of ours"] == told
