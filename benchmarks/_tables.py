@@ -7,7 +7,7 @@ import os
 import platform
 from collections.abc import Sequence
 
-__all__ = ["percentile", "save", "table"]
+__all__ = ["percentile", "save", "table", "verdict"]
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -44,3 +44,10 @@ def save(name: str, figures: object) -> None:
     with open(path, "w", encoding="utf-8") as file:
         json.dump(document, file, indent=2)
     print(f"\nsaved to {os.path.relpath(path)}")
+
+
+def verdict(what: str, ratio: float, limit: float) -> bool:
+    """Say whether a ratio keeps its limit, and give that."""
+    kept = ratio <= limit
+    print(f"  {what}: {ratio:.2f}, at most {limit:.2f}: {'kept' if kept else 'NOT KEPT'}")
+    return kept

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from statistics import median
 
-from _tables import percentile, save, table
+from _tables import percentile, save, table, verdict
 
 from rotifer_bridge import Project
 from rotifer_bridge._node import find_node
@@ -26,6 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SIZES = {"100 B": 100, "10 KB": 10_240, "1 MiB": 1_048_576}
 COUNTS = {"100 B": 3_000, "10 KB": 1_500, "1 MiB": 100}
 ENTRIES = 1_000
+LIMIT = 1.6  # of a read, in echoes
 
 GENE = """
 export function express({ call, size, count }, { memory }) {
@@ -49,8 +50,8 @@ export function express({ call, size, count }, { memory }) {
 """
 
 
-def main() -> None:
-    """Measure and print."""
+def main() -> int:
+    """Measure, print, and say by the exit code whether the limit was kept."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     rounds = parser.parse_args().rounds
@@ -59,7 +60,7 @@ def main() -> None:
         bench_project(folder).agent("bench") as agent,
     ):
         samples = measure(agent.run, folder, rounds)
-    report(samples)
+    return 0 if report(samples) else 1
 
 
 def bench_project(folder: str) -> Project:
@@ -152,8 +153,8 @@ def durable(folder: str, size: int, count: int) -> list[float]:
     return times
 
 
-def report(samples: dict[tuple[str, str], list[list[float]]]) -> None:
-    """Print the table, and save the figures."""
+def report(samples: dict[tuple[str, str], list[list[float]]]) -> bool:
+    """Print the table, save the figures, and give whether the limit was kept."""
     medians = {key: median(percentile(s, 0.5) for s in rounds) for key, rounds in samples.items()}
     tails = {key: median(percentile(s, 0.99) for s in rounds) for key, rounds in samples.items()}
     rows = []
@@ -173,8 +174,11 @@ def report(samples: dict[tuple[str, str], list[list[float]]]) -> None:
         f"\n  writeMemory 100 B / (echo + synced upsert): "
         f"{medians['writeMemory', '100 B'] / floor:.2f}"
     )
+    read = medians["readMemory", "100 B"] / medians["bare pynng echo", "100 B"]
+    kept = verdict("readMemory 100 B / bare pynng echo", read, LIMIT)
     save("memory_calls", {f"{what} {size}": v for (what, size), v in medians.items()})
+    return kept
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
