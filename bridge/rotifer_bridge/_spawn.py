@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["cannot_start", "spawn", "spawn_here", "stream_pair", "tether"]
 
 _SETPRIV = ("/usr/bin/setpriv", "/bin/setpriv")
+_FEW = 16  # no limit on descriptors lets Node start that is below this
 _FLOOR = 10  # sources are moved above the targets 0..4, so that no dup2 overwrites one still needed
 
 
@@ -92,6 +93,7 @@ def cannot_start(program: str, error: OSError) -> NodeError:
 
 
 def _descriptor_limit() -> int:
+    # Not at the top: a millisecond before Node is started, for descriptors that hardly anyone has.
     from resource import RLIMIT_NOFILE, getrlimit
 
     return getrlimit(RLIMIT_NOFILE)[0]
@@ -100,12 +102,11 @@ def _descriptor_limit() -> int:
 def _inheritable() -> list[int]:
     """Descriptors above 2 that whoever started us left open for our children."""
     found = []
-    limit = _descriptor_limit()
     for name in os.listdir("/proc/self/fd" if sys.platform == "linux" else "/dev/fd"):
         fd = int(name)
         try:
             if fd > 2 and os.get_inheritable(fd):
-                if fd < limit:
+                if fd < _FEW or fd < _descriptor_limit():
                     found.append(fd)
                 else:  # the system refuses to close it for the child, by its number
                     os.set_inheritable(fd, False)

@@ -40,10 +40,15 @@ function invalid(message) {
   return new MemoryError('MEMORY_INVALID_INPUT', message);
 }
 
-const figure = new Intl.NumberFormat('en-US').format;
-/** @param {number} count */
+/** @param {number} count a whole number; with commas (Intl would take 13 ms to load) */
 function grouped(count) {
-  return figure(count);
+  let digits = `${count}`;
+  let text = '';
+  while (digits.length > 3) {
+    text = `,${digits.slice(-3)}${text}`;
+    digits = digits.slice(0, -3);
+  }
+  return digits + text;
 }
 
 /** @param {unknown} value */
