@@ -40,6 +40,7 @@ class Report(NamedTuple):
         other_lines: those about another database than the one that is there.
         log_whole: whether the log goes back to the agent's first entry; if not, because it was
             rotated, entries that it does not tell of are no finding.
+        foreign_numbers: the numbers of the first lines of other programs.
     """
 
     findings: list[Finding]
@@ -49,6 +50,7 @@ class Report(NamedTuple):
     foreign_lines: int = 0
     other_lines: int = 0
     log_whole: bool = False
+    foreign_numbers: tuple[int, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -29,6 +29,9 @@ _TORN = "a crash can leave such a line; look at it, then take it out or rotate t
 _DIFFERS = "one of the two was changed by hand or is an older copy: restore both from the same copy"
 
 
+_NAMED = 20  # so many foreign lines are given by number
+
+
 class Seen(NamedTuple):
     """How many lines there were, and whether they go back to the beginning."""
 
@@ -36,6 +39,7 @@ class Seen(NamedTuple):
     foreign: int
     other_stores: int
     whole: bool
+    foreign_numbers: tuple[int, ...]
 
 
 def check_log(
@@ -118,13 +122,16 @@ class _Reading:
         self._store_id = store_id
         self._findings = findings
         self._lines = self._foreign = self._others = 0
+        self._foreign_numbers: list[int] = []
         self.begun = False
         self.whole = False
         self.last_made: str | None = None
 
     def seen(self) -> Seen:
         """What was counted."""
-        return Seen(self._lines, self._foreign, self._others, self.whole)
+        return Seen(
+            self._lines, self._foreign, self._others, self.whole, tuple(self._foreign_numbers)
+        )
 
     def lines(self, log: LineReader) -> Iterator[Line]:
         """The lines about this store; keys and sizes only of this agent's entries."""
@@ -185,6 +192,8 @@ class _Reading:
             )
         else:
             self._foreign += 1
+            if self._foreign <= _NAMED:
+                self._foreign_numbers.append(number)
 
     def _key(self, number: int, action: str, fields: dict[str, object]) -> str | None:
         """The key that the line is about, if it and the entry's id belong together."""

@@ -71,6 +71,7 @@ class TestCheck:
             "usageBytes": 223,
             "auditLines": 4,
             "foreignLines": 0,
+            "foreignLineNumbers": [],
             "otherDatabaseLines": 0,
             "logWhole": True,
         } == document
@@ -100,7 +101,7 @@ class TestCheck:
         assert lines[0].startswith("audit log: line 6 is not JSON: a crash can leave such a line")
         assert r"an entry 'esc\x1b[2J\u202eend2', and it is not there" in lines[2]
         assert "3 findings" == lines[3]
-        assert "checked: 7 lines of the audit log (1 of other programs)" == lines[-1]
+        assert "checked: 7 lines of the audit log (1 of other programs: line 5)" == lines[-1]
         document = json.loads(cli("agent", "memory", "check", "keeper", "--json").out)
         assert not document["ok"]
         assert {"part", "message", "remedy"} == set(document["findings"][0])

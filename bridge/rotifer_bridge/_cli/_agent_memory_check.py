@@ -28,6 +28,7 @@ def _check(name: str, as_json: bool) -> int:
             "usageBytes": report.size,
             "auditLines": report.lines,
             "foreignLines": report.foreign_lines,
+            "foreignLineNumbers": list(report.foreign_numbers),
             "otherDatabaseLines": report.other_lines,
             "logWhole": report.log_whole,
         }
@@ -51,7 +52,7 @@ def _print(report: Report) -> None:
     aside = [
         f"{count:,} {what}"
         for count, what in (
-            (report.foreign_lines, "of other programs"),
+            (report.foreign_lines, f"of other programs: {_numbers(report)}"),
             (report.other_lines, "about another database"),
         )
         if count
@@ -62,6 +63,12 @@ def _print(report: Report) -> None:
         f"checked: {report.lines:,} lines of the audit log"
         + (f" ({'; '.join(aside)})" if aside else "")
     )
+
+
+def _numbers(report: Report) -> str:
+    shown = ", ".join(f"{number:,}" for number in report.foreign_numbers)
+    more = report.foreign_lines > len(report.foreign_numbers)
+    return f"{'lines' if report.foreign_lines > 1 else 'line'} {shown}{' ...' if more else ''}"
 
 
 command = click.Command(
