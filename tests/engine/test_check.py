@@ -140,7 +140,12 @@ class TestNothing:
         """What it does not tell of is no finding; what it tells must be so."""
         os.rename(filled.audit_path, filled.audit_path + ".1")
         report = filled.memory.check()
-        assert ([], 3, 0, False) == (report.findings, report.entries, report.lines, report.log_whole)
+        assert ([], 3, 0, False) == (
+            report.findings,
+            report.entries,
+            report.lines,
+            report.log_whole,
+        )
         filled.memory.write(a, "one", b"new", "PATTERN")
         filled.memory.delete(a, "two")
         filled.memory.write(a, "four", b"", "PATTERN")
