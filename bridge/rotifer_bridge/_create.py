@@ -21,8 +21,13 @@ from rotifer_bridge._record import (
 )
 from rotifer_bridge._runnable import gene_fault, memory_fault
 from rotifer_bridge.errors import AgentError, GeneError, RotiferError, UsageError
-from rotifer_engine import DEFAULT_QUOTA_BYTES, AgentMemoryError, DataPolicy, parse_quota
-from rotifer_engine._quota import MAX_QUOTA_BYTES
+from rotifer_engine import (
+    DEFAULT_QUOTA_BYTES,
+    MAX_QUOTA_BYTES,
+    AgentMemoryError,
+    DataPolicy,
+    parse_quota,
+)
 
 if TYPE_CHECKING:
     from rotifer_bridge._project import Project

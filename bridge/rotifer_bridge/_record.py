@@ -16,8 +16,13 @@ from rotifer_bridge._files import read_regular, write_atomic
 from rotifer_bridge._json import NotJSON, dump_pretty, parse_json
 from rotifer_bridge._names import check_gene_name, did_you_mean, is_safe_agent_name, shown, typed
 from rotifer_bridge.errors import AgentError, GeneError, ProjectError, RotiferError
-from rotifer_engine import DEFAULT_DATA_POLICY, DEFAULT_QUOTA_BYTES, DataPolicy, InvalidInput
-from rotifer_engine._quota import MAX_QUOTA_BYTES
+from rotifer_engine import (
+    DEFAULT_DATA_POLICY,
+    DEFAULT_QUOTA_BYTES,
+    MAX_QUOTA_BYTES,
+    DataPolicy,
+    InvalidInput,
+)
 
 __all__ = [
     "AgentRecord",

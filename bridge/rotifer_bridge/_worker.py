@@ -21,6 +21,7 @@ from rotifer_bridge._nng import Responder
 from rotifer_bridge._node import Node, node_version, old_node, too_old
 from rotifer_bridge._pairing import Pairing
 from rotifer_bridge.errors import GeneFailed, RotiferError, RunError, RunTimedOut
+from rotifer_engine import MAX_VALUE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,7 +35,6 @@ __all__ = ["MAX_OUTPUT", "Worker"]
 MAX_OUTPUT = 64 * 1024 * 1024
 """The largest output of a gene, in bytes of JSON [ours]."""
 _MAX_MESSAGE = MAX_OUTPUT + 65_536
-_MAX_VALUE = 1_048_576  # memory §2; what is larger is not worth sending to the engine
 _GLANCE = 0.05  # seconds between two looks at whether the worker has to wait for its processor
 _SURVIVED = frozenset({"threw", "undefined", "not-json", "too-large"})
 
@@ -153,7 +153,7 @@ class Worker:
                 "files": [[file.url, file.format, len(file.source)] for file in files],
                 "entry": entry,
                 "exports": list(exports),
-                "limits": {"value": _MAX_VALUE, "output": MAX_OUTPUT},
+                "limits": {"value": MAX_VALUE_BYTES, "output": MAX_OUTPUT},
                 "gateway": gateway is not None,
             }
         )

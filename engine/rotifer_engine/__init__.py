@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rotifer_engine._files import FileSystem
     from rotifer_engine._findings import Finding
     from rotifer_engine._import import Imported
-    from rotifer_engine._input import decode_value
+    from rotifer_engine._input import MAX_VALUE_BYTES, decode_value
     from rotifer_engine._memory import AgentMemory
     from rotifer_engine._policy import (
         DEFAULT_DATA_POLICY,
@@ -30,7 +30,12 @@ if TYPE_CHECKING:
         DataPolicy,
         RetentionPolicy,
     )
-    from rotifer_engine._quota import DEFAULT_QUOTA_BYTES, format_size, parse_quota
+    from rotifer_engine._quota import (
+        DEFAULT_QUOTA_BYTES,
+        MAX_QUOTA_BYTES,
+        format_size,
+        parse_quota,
+    )
     from rotifer_engine._replay import replay
     from rotifer_engine._request import perform
     from rotifer_engine._sqlite import SqliteStore
@@ -68,6 +73,7 @@ _HOME = {
     "FileSystem": "_files",
     "Finding": "_findings",
     "Imported": "_import",
+    "MAX_VALUE_BYTES": "_input",
     "decode_value": "_input",
     "AgentMemory": "_memory",
     "DEFAULT_DATA_POLICY": "_policy",
@@ -76,6 +82,7 @@ _HOME = {
     "DataPolicy": "_policy",
     "RetentionPolicy": "_policy",
     "DEFAULT_QUOTA_BYTES": "_quota",
+    "MAX_QUOTA_BYTES": "_quota",
     "format_size": "_quota",
     "parse_quota": "_quota",
     "replay": "_replay",
@@ -104,6 +111,8 @@ __all__ = [
     "DEFAULT_QUOTA_BYTES",
     "DEPLOYER",
     "ERROR_CODES",
+    "MAX_QUOTA_BYTES",
+    "MAX_VALUE_BYTES",
     "SCOPES",
     "SHARE_POLICIES",
     "Absent",
