@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rotifer_engine._absent import ABSENT, Absent
-    from rotifer_engine._access import SCOPES, Caller
-    from rotifer_engine._audit import AuditLog
+    from rotifer_engine._access import SCOPES, Caller, is_v2_id
+    from rotifer_engine._audit import Audit, AuditLog
     from rotifer_engine._category import CATEGORIES
     from rotifer_engine._check import Report
     from rotifer_engine._clock import Clock, FixedClock, SystemClock
@@ -58,6 +58,8 @@ _HOME = {
     "Absent": "_absent",
     "SCOPES": "_access",
     "Caller": "_access",
+    "is_v2_id": "_access",
+    "Audit": "_audit",
     "AuditLog": "_audit",
     "CATEGORIES": "_category",
     "Report": "_check",
@@ -120,6 +122,7 @@ __all__ = [
     "AccessPolicy",
     "AgentMemory",
     "AgentMemoryError",
+    "Audit",
     "AuditLog",
     "Caller",
     "Clock",
@@ -148,6 +151,7 @@ __all__ = [
     "entry_id",
     "format_size",
     "format_time",
+    "is_v2_id",
     "parse_quota",
     "parse_time",
     "perform",

@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rotifer_engine._clock import Clock, SystemClock
 from rotifer_engine._files import FileSystem
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 __all__ = [
     "ACTIONS",
     "Action",
+    "Audit",
     "AuditLog",
+    "Locked",
     "Record",
     "new_change_id",
     "read_line",
@@ -133,6 +135,70 @@ def store_of(change_id: str) -> str:
     return change_id.partition("-")[0]
 
 
+class Locked(Protocol):
+    """What a log that is no part of the store needs of a transaction that holds the write lock.
+
+    Args:
+        last_change: the id of the last change that the store committed; None when it has none.
+    """
+
+    last_change: str | None
+
+
+class Audit(Protocol):
+    """Where the lines of changes and refusals go: a file beside the store, or rows in it.
+
+    Args:
+        settles: whether a line can be there without its change, so that a change that failed has
+            to be told of by one more append.
+    """
+
+    settles: bool
+
+    @property
+    def path(self) -> str:
+        """Where it is, for people."""
+        ...  # pragma: no cover
+
+    def append(self, tx: Locked, records: Iterable[Record], *, change_id: str) -> None:
+        """Write the lines of a change; to be called before the transaction is committed.
+
+        Args:
+            tx: the transaction, which holds the write lock.
+            records: the lines; none, to settle only.
+            change_id: the id that the lines share.
+
+        Raises:
+            StorageError: they could not be written; the change must not be made.
+        """
+        ...  # pragma: no cover
+
+    def refuse(self, tx: Locked, records: Iterable[Record], *, change_id: str) -> None:
+        """Write lines that stay although the transaction will be rolled back.
+
+        Args:
+            tx: the transaction, which holds the write lock; what it changed is given up.
+            records: the lines, of actions without an effect.
+            change_id: the id that the lines share.
+
+        Raises:
+            StorageError: they could not be written.
+        """
+        ...  # pragma: no cover
+
+    def reader(self) -> LineReader:
+        """The lines as they are now, to be read and closed.
+
+        Raises:
+            OSError: they cannot be read.
+        """
+        ...  # pragma: no cover
+
+    def close(self) -> None:
+        """Close what is open; a later append opens it again."""
+        ...  # pragma: no cover
+
+
 class _Known(NamedTuple):
     """What is known of the file since our last append: nothing, if its size is another."""
 
@@ -150,6 +216,8 @@ class AuditLog:
         clock: gives each line its time.
         lock_timeout_ms: how long another process may hold the file's lock.
     """
+
+    settles = True
 
     def __init__(
         self,
@@ -169,21 +237,21 @@ class AuditLog:
         """Where the file is."""
         return self._lines.path
 
-    def append(self, records: Iterable[Record], *, change_id: str, last_change: str | None) -> None:
+    def append(self, tx: Locked, records: Iterable[Record], *, change_id: str) -> None:
         """Settle the last change in the file, then write the records, and wait for the disk.
 
         To be called while the store's write lock is held: that puts all lines of one store in
         the order of its transactions.
 
         Args:
+            tx: the transaction; it knows the last change that the store committed.
             records: the lines; none, to settle only.
             change_id: the id that the lines share.
-            last_change: the id of the last change that the store committed; None when it has none.
 
         Raises:
             StorageError: they could not be written; the change must not be made.
         """
-        ts = format_time(self._clock.now_ms())
+        ts, last_change = format_time(self._clock.now_ms()), tx.last_change
         known, self._known = self._known, None
         pending: str | None = None
 
@@ -204,6 +272,8 @@ class AuditLog:
                 f"{error.strerror or error}"
             ) from error
         self._known = _Known(size, store_of(change_id), pending)
+
+    refuse = append  # the file knows nothing of rollbacks
 
     def _settle(
         self,

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
-from rotifer_engine._audit import AuditLog, Record
+from rotifer_engine._audit import AuditLog, Locked, Record
 from rotifer_engine._files import FileSystem
 from rotifer_engine._memory import AgentMemory
 from rotifer_engine._sqlite import SqliteStore
@@ -56,8 +56,10 @@ class _NoAudit(AuditLog):
     def __init__(self) -> None:
         super().__init__(_PLACE)
 
-    def append(self, records: Iterable[Record], *, change_id: str, last_change: str | None) -> None:
+    def append(self, tx: Locked, records: Iterable[Record], *, change_id: str) -> None:
         """Nothing is recorded."""
+
+    refuse = append
 
 
 class _EphemeralStore(SqliteStore):

@@ -66,7 +66,7 @@ def import_entries(
                 work.take(number, entry)
         after = work.used_before - work.freed + work.size
         if after > quota_bytes:
-            ledger.append(tx, [_refusal(ledger.agent_id, work.size)])
+            ledger.refuse(tx, _refusal(ledger.agent_id, work.size))
             raise QuotaExceeded(
                 f"the file's entries are {work.size:,} bytes (keys and values) and would bring "
                 f"the memory to {after:,} bytes; the quota is {quota_bytes:,}, and nothing is "

@@ -16,7 +16,7 @@ from rotifer_engine._entry import Entry, EntrySummary, entry_id
 from rotifer_engine.errors import AccessDenied, AgentMemoryError
 
 if TYPE_CHECKING:
-    from rotifer_engine._audit import AuditLog
+    from rotifer_engine._audit import Audit
     from rotifer_engine._retention import Moment
     from rotifer_engine._store import Store, Transaction
     from rotifer_engine._telemetry import Telemetry
@@ -50,7 +50,7 @@ class Ledger:
         telemetry: where denied accesses are written too.
     """
 
-    def __init__(self, agent_id: str, store: Store, audit: AuditLog, telemetry: Telemetry) -> None:
+    def __init__(self, agent_id: str, store: Store, audit: Audit, telemetry: Telemetry) -> None:
         self.agent_id = agent_id
         self.store = store
         self.audit = audit
@@ -110,8 +110,12 @@ class Ledger:
     def append(self, tx: Transaction, records: Iterable[Record]) -> str:
         """Write the lines that belong to a transaction; the id that they share."""
         change_id = new_change_id(tx.store_id)
-        self.audit.append(records, change_id=change_id, last_change=tx.last_change)
+        self.audit.append(tx, records, change_id=change_id)
         return change_id
+
+    def refuse(self, tx: Transaction, record: Record) -> None:
+        """Write the line of a refusal; what the transaction changed until here is given up."""
+        self.audit.refuse(tx, [record], change_id=new_change_id(tx.store_id))
 
     def commit(
         self,
@@ -142,6 +146,8 @@ class Ledger:
 
     def _settle(self) -> None:
         """Say in the log that the last change was not made; if not now, the next append does."""
+        if not self.audit.settles:
+            return
         try:
             with self.store.begin(self.agent_id) as tx:
                 self.append(tx, ())
@@ -184,7 +190,7 @@ class Ledger:
             *asked,
             reason,
         )
-        self.append(within, [record])
+        self.refuse(within, record)
         self._telemetry.denied(
             agent_id=self.agent_id,
             gene_id=caller.gene_id,

@@ -25,7 +25,7 @@ from rotifer_engine.errors import (
 )
 
 if TYPE_CHECKING:
-    from rotifer_engine._audit import AuditLog
+    from rotifer_engine._audit import Audit
     from rotifer_engine._store import Store, Transaction
     from rotifer_engine._telemetry import Telemetry
 
@@ -59,7 +59,7 @@ class AgentMemory(DeployerView):
         *,
         quota_bytes: int = DEFAULT_QUOTA_BYTES,
         data_policy: RetentionPolicy = DEFAULT_DATA_POLICY,
-        audit: AuditLog,
+        audit: Audit,
         telemetry: Telemetry,
         clock: Clock | None = None,
     ) -> None:
@@ -283,7 +283,7 @@ class AgentMemory(DeployerView):
             )
         if evicted is None:
             record = self._ledger.record("memory.quota_exceeded", caller, "write", entry)
-            self._ledger.append(tx, [record])
+            self._ledger.refuse(tx, record)
             raise QuotaExceeded(
                 f"the entry is {size:,} bytes (key and value) and would bring the memory to "
                 f"{after:,} bytes; the quota is {self.quota_bytes:,}, and evicting cannot make "

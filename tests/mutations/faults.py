@@ -107,7 +107,7 @@ FAULTS = (
     Fault(
         "a quota refusal is not recorded (§6)",
         "_memory.py",
-        "            self._ledger.append(tx, [record])\n",
+        "            self._ledger.refuse(tx, record)\n",
         "",
         "test_eviction test_audit",
     ),
@@ -423,7 +423,7 @@ FAULTS = (
         "            if last is not None:\n"
         "                last()\n"
         "            tx.commit(change_id)\n"
-        "            self.audit.append(records, change_id=change_id, last_change=tx.last_change)\n",
+        "            self.audit.append(tx, records, change_id=change_id)\n",
         "test_audit",
     ),
     Fault(
@@ -471,7 +471,7 @@ FAULTS = (
     Fault(
         "a denied access is not recorded (§9)",
         "_ledger.py",
-        "        self.append(within, [record])\n",
+        "        self.refuse(within, record)\n",
         "",
         "test_audit",
     ),
