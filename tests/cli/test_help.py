@@ -64,6 +64,9 @@ def test_the_commands_are_there():
         ("rotifer", "agent", "memory", "export"),
         ("rotifer", "agent", "memory", "import"),
         ("rotifer", "agent", "memory", "check"),
+        ("rotifer", "token", "create"),
+        ("rotifer", "token", "list"),
+        ("rotifer", "token", "revoke"),
         ("rotifer", "node", "install"),
         ("rotifer", "doctor"),
     } == set(LEAVES)

@@ -28,6 +28,11 @@ _AGENT = {
     "memory": "_app:agent_memory",
 }
 _NODE = {"install": "_node_install:command"}
+_TOKEN = {
+    "create": "_token:create_command",
+    "list": "_token:list_command",
+    "revoke": "_token:revoke_command",
+}
 _ROOT = {
     "init": "_init:command",
     "wrap": "_wrap:command",
@@ -37,6 +42,7 @@ _ROOT = {
     "test": "_test:command",
     "compile": "_compile:command",
     "agent": "_app:agent",
+    "token": "_app:token",
     "node": "_app:node",
     "doctor": "_doctor:command",
 }
@@ -72,6 +78,7 @@ agent_memory = _group(
 )
 agent = _group("agent", _AGENT, "Create, run, change and delete agents.")
 node = _group("node", _NODE, "The Node that runs the genes.")
+token = _group("token", _TOKEN, "Make, list and revoke the tokens of the HTTP service.")
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
