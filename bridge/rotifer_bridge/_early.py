@@ -16,10 +16,16 @@ from rotifer_shim import SHIM_DIR
 __all__ = ["launch_early", "launch_in"]
 
 
-def launch_in(root: str, node: Node) -> Launched:
-    """Start a worker's process that may read a project's npm packages, and nothing else of it."""
+def launch_in(root: str, node: Node, inspector: tuple[str, ...] = ()) -> Launched:
+    """Start a worker's process that may read a project's npm packages, and nothing else of it.
+
+    Args:
+        root: the project's folder.
+        node: the Node to run.
+        inspector: see `launch`.
+    """
     modules = os.path.join(root, "node_modules")
-    return launch(node.path, SHIM_DIR, [modules] if os.path.isdir(modules) else [])
+    return launch(node.path, SHIM_DIR, [modules] if os.path.isdir(modules) else [], inspector)
 
 
 def launch_early() -> Launched | None:

@@ -48,13 +48,14 @@ class Launched:
         self.stderr = stderr
 
 
-def launch(node: str, shim: str, readable: list[str]) -> Launched:
+def launch(node: str, shim: str, readable: list[str], inspector: tuple[str, ...] = ()) -> Launched:
     """Start a worker.
 
     Args:
         node: the path of the Node to run.
         shim: the folder of the shim's files.
         readable: folders it may read, beside the shim.
+        inspector: Node's flags for a debugger; with them its port must be reachable from outside.
 
     Raises:
         NodeError: it cannot be started.
@@ -71,7 +72,7 @@ def launch(node: str, shim: str, readable: list[str]) -> Launched:
         opened += (err, their_err)
         null = os.open(os.devnull, os.O_RDONLY)
         opened.append(null)
-        command = tether(_command(node, shim, readable))
+        command = tether(_command(node, shim, readable, inspector))
         descriptors = {0: null, 1: their_out, 2: their_err, 3: theirs, 4: their_gateway}
         pid = spawn(command, _environment(), descriptors)
     except BaseException as error:
@@ -124,7 +125,7 @@ def discard(launched: Launched) -> None:
             os.close(fd)
 
 
-def _command(node: str, shim: str, readable: list[str]) -> list[str]:
+def _command(node: str, shim: str, readable: list[str], inspector: tuple[str, ...]) -> list[str]:
     # A '*' in a granted path would be a wildcard (design §5): such a folder is not granted.
     grants = [f"--allow-fs-read={path}" for path in (shim, *readable) if "*" not in path]
     return [
@@ -132,6 +133,7 @@ def _command(node: str, shim: str, readable: list[str]) -> list[str]:
         "--permission",
         *grants,
         "--disable-sigusr1",
+        *inspector,
         f"--max-old-space-size={_HEAP_MIB}",
         "--disable-warning=ExperimentalWarning",
         "--disable-warning=SecurityWarning",

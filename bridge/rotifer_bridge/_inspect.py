@@ -1,0 +1,116 @@
+"""Node's debugger on one gene: ``--inspect-brk`` (docs/genes.md, "Debugging").
+
+The process waits until a debugger has come, and stops at the gene's first line. Node's inspector
+listens on this machine only; whoever reaches it can do what the gene can, so it is asked for by
+name, for one run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from typing import TYPE_CHECKING, NamedTuple
+
+from rotifer_bridge.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rotifer_bridge._node import Node
+    from rotifer_bridge._transform import ReadyFile
+
+__all__ = ["DEFAULT_PORT", "Inspection", "inspector_flags", "parse_port", "stopping"]
+
+DEFAULT_PORT = 9229
+"""Where editors and browsers look for a Node to debug."""
+
+_HOST = "127.0.0.1"
+_PROLOGUE = re.compile(rb"""\A(?:#![^\n]*\n)?(?:\s*(?:'use strict'|"use strict");?)?""")
+
+
+class Inspection(NamedTuple):
+    """Which gene is debugged, and where.
+
+    Args:
+        gene: its name.
+        port: the TCP port that the debugger comes to.
+    """
+
+    gene: str
+    port: int = DEFAULT_PORT
+
+
+def parse_port(text: str) -> int:
+    """The port of ``--inspect-port``.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if text.isascii() and text.isdigit() and 1024 <= int(text[:9]) <= 65_535:
+        return int(text)
+    raise UsageError(f"--inspect-port is {text!r}; it takes a port from 1024 to 65535")
+
+
+def inspector_flags(node: Node, port: int) -> list[str]:
+    """What Node is told to wait for a debugger.
+
+    Args:
+        node: the Node that will run the gene.
+        port: where it is to listen.
+
+    Raises:
+        UsageError: the port is taken: Node would go on without a debugger.
+    """
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as Node does
+        try:
+            probe.bind((_HOST, port))
+        except OSError as error:
+            raise UsageError(
+                f"no debugger can come to port {port}: {error.strerror}",
+                help="end what listens there, or choose another with --inspect-port PORT",
+            ) from None
+    flags = [f"--inspect-wait={_HOST}:{port}"]
+    # Since 24.12 the permission model shuts the inspector out; older ones do not know the flag.
+    return ["--allow-inspector", *flags] if _knows(node.path, "--allow-inspector") else flags
+
+
+def stopping(files: Sequence[ReadyFile], entry: str) -> list[ReadyFile]:
+    """The gene's files, so that a debugger stops where the gene begins.
+
+    Args:
+        files: the files, ready to run.
+        entry: the URL of the one that is imported.
+    """
+    return [
+        file._replace(source=_stop(file.source))
+        if file.url == entry and file.format in {"module", "commonjs"}
+        else file
+        for file in files
+    ]
+
+
+def _stop(source: bytes) -> bytes:
+    """On the first line, so that every line keeps its number; behind a 'use strict'."""
+    found = _PROLOGUE.match(source)
+    end = 0 if found is None else found.end()
+    return source[:end] + b";debugger;" + source[end:]
+
+
+def _knows(node: str, flag: str) -> bool:
+    from subprocess import DEVNULL, SubprocessError, run
+
+    try:
+        asked = run(  # noqa: S603 - the very Node that is to run the gene
+            [node, flag, "--version"],
+            stdin=DEVNULL,
+            stdout=DEVNULL,
+            stderr=DEVNULL,
+            env={"PATH": os.defpath},
+            timeout=10,
+            check=False,
+        )
+    except (OSError, SubprocessError):
+        return False
+    return asked.returncode == 0
