@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from rotifer_bridge._runnable import agent_fault
 from rotifer_bridge.errors import AgentError, CompositionFailed, RunError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rotifer_bridge._record import AgentRecord
     from rotifer_bridge._result import OnNote, Step
 
-__all__ = ["Turns", "compose"]
+__all__ = ["Answer", "Genes", "compose"]
 
-_IN_ORDER = frozenset({"Par", "Cond", "Try"})
+Answer = tuple[bytes, Any]
+"""A gene's answer, as JSON and as a value."""
+
+_OF_TWO = frozenset({"Cond", "Try"})
+_COMPILED_ONLY = frozenset({"Par", *_OF_TWO})
 
 
-class Turns(Protocol):
+class Genes(Protocol):
     """What a composition can do with the agent's genes."""
 
     record: AgentRecord
@@ -26,66 +32,146 @@ class Turns(Protocol):
     def domain(self, name: str) -> str:
         """The gene's domain; raises when there is no such gene or it cannot be run."""
 
+    def compiled(self, name: str) -> bool:
+        """Whether the gene runs as WASM here; raises as `domain` does."""
+
     def prepare(self, name: str) -> None:
         """See that the gene's process is on its way; does not wait."""
 
-    def run(self, name: str, given: bytes) -> tuple[bytes, Any]:
-        """The gene's answer, as JSON and as a value; a step is added, also when it fails."""
+    def run(self, name: str, given: bytes) -> Answer:
+        """The gene's answer; a step is added, also when it fails."""
+
+    def together(self, names: Sequence[str], given: bytes) -> list[Answer | RunError]:
+        """What compiled genes answer to one input, run at the same time, in their order."""
 
     def check_output(self, name: str, output: bytes) -> None:
         """Check an answer against the gene's outputSchema."""
 
 
-def compose(turns: Turns, given: bytes) -> Any:
+def compose(genes: Genes, given: bytes) -> Any:
     """Run an agent's genes as its composition says and give the output.
 
     Args:
-        turns: the genes.
+        genes: the genes.
         given: the input, as JSON.
 
     Raises:
         AgentError: the genome is empty.
-        CompositionFailed: a TryPool's domain gave no answer.
+        CompositionFailed: a TryPool's domain, or no branch of a Par, gave an answer.
         RunError: a gene gave no answer.
     """
-    record = turns.record
+    record = genes.record
     kind = record.composition["type"]
     fault = agent_fault(record)
     if fault is not None:
         raise AgentError(fault[0], code="E0053", where=record.path, help=fault[1])
     if kind == "TryPool":
-        return _try_pools(turns, given)
-    if kind in _IN_ORDER and len(record.genome) > 1:
-        turns.note(
+        return _try_pools(genes, given)
+    # Fewer than two genes are Single, whatever the record calls it.
+    if kind in _COMPILED_ONLY and len(record.genome) > 1:
+        if all(genes.compiled(name) for name in record.genome):
+            return _compiled(genes, kind, given)
+        genes.note(
             f"{kind}: not every gene is compiled, so all {len(record.genome)} genes run "
             "in order, each one's output the next one's input"
         )
-    return _in_order(turns, given)
+    return _in_order(genes, given)
 
 
-def _in_order(turns: Turns, given: bytes) -> Any:
+def _in_order(genes: Genes, given: bytes) -> Any:
     """Every gene, each one's output the next one's input: Single, Seq, and what is not compiled."""
-    genome = turns.record.genome
+    genome = genes.record.genome
     value: Any = None
-    turns.prepare(genome[0])
+    genes.prepare(genome[0])
     for index, name in enumerate(genome):
         if index + 1 < len(genome):
-            turns.prepare(genome[index + 1])  # its Node starts while this gene works
-        given, value = turns.run(name, given)
-    turns.check_output(genome[-1], given)
+            genes.prepare(genome[index + 1])  # its Node starts while this gene works
+        given, value = genes.run(name, given)
+    genes.check_output(genome[-1], given)
     return value
 
 
-def _try_pools(turns: Turns, given: bytes) -> dict[str, Any]:
+def _compiled(genes: Genes, kind: str, given: bytes) -> Any:
+    genome = genes.record.genome
+    if kind == "Par":
+        return _par(genes, given)
+    if len(genome) > 2:
+        genes.note(f"{kind} has two branches: of {len(genome)} genes only the first two are used")
+    if kind == "Cond":
+        from rotifer_bridge._json import parse_json
+        from rotifer_bridge._predicate import holds
+
+        predicate = genes.record.composition.get("predicate", {})
+        return _one(genes, genome[0 if holds(predicate, parse_json(given)) else 1], given)
+    try:
+        return _one(genes, genome[0], given)
+    except RunError as error:
+        # The fallback is told of the failure and has to make do with it: it is no warning.
+        return _one(genes, genome[1], _after_failure(genome[0], error, given))
+
+
+def _one(genes: Genes, name: str, given: bytes) -> Any:
+    """The answer of the gene that it came down to."""
+    genes.prepare(name)
+    text, value = genes.run(name, given)
+    genes.check_output(name, text)
+    return value
+
+
+def _par(genes: Genes, given: bytes) -> Any:
+    """Every gene with the same input at the same time; what becomes of the answers is the merge.
+
+    Every branch runs to its end, whatever becomes of the others: what it wrote into the memory is
+    the same whoever is faster [ours].
+    """
+    genome = genes.record.genome
+    outcomes = genes.together(genome, given)
+    if genes.record.composition.get("merge", "first") == "first":
+        for name, outcome in zip(genome, outcomes, strict=True):
+            if not isinstance(outcome, RunError):
+                genes.check_output(name, outcome[0])
+                return outcome[1]
+        whys = [found.message for found in outcomes if isinstance(found, RunError)]
+        _fail(genes, "no branch gave an answer: " + "; ".join(whys))
+    answers: list[Answer] = []
+    for outcome in outcomes:  # the first error in the order of the branches [ours], not of time
+        if isinstance(outcome, RunError):
+            raise outcome
+        answers.append(outcome)
+    for name, (text, _) in zip(genome, answers, strict=True):
+        genes.check_output(name, text)
+    return {f"branch_{number}": value for number, (_, value) in enumerate(answers)}
+
+
+def _after_failure(name: str, error: RunError, given: bytes) -> bytes:
+    """What the fallback of a Try gets; the words of ``error`` are ours, its fields are not."""
+    import json
+
+    from rotifer_bridge._failure import Refused
+    from rotifer_bridge.errors import RunTimedOut
+
+    told = {
+        "code": "INVALID_INPUT" if isinstance(error, Refused) else error.code,
+        "message": error.message,
+        "retryable": isinstance(error, RunTimedOut),
+        "details": {"gene": name},
+    }
+    return b'{"error":%b,"original_input":%b}' % (
+        json.dumps(told, separators=(",", ":")).encode("ascii"),
+        given,
+    )
+
+
+def _try_pools(genes: Genes, given: bytes) -> dict[str, Any]:
     """The genes by domain, one answer from each domain, the fittest first."""
     from rotifer_bridge._fitness import Fitness, load_fitness, record_fitness
 
-    record = turns.record
+    record = genes.record
     pools: dict[str, list[str]] = {}
     for name in dict.fromkeys(record.genome):  # every gene is looked at before any of them runs
-        pools.setdefault(turns.domain(name), []).append(name)
+        pools.setdefault(genes.domain(name), []).append(name)
     path = f"{record.path.rpartition('/')[0]}/{record.name}.fitness.json"
-    fitness: Fitness = load_fitness(path, turns.note)
+    fitness: Fitness = load_fitness(path, genes.note)
     outcomes: list[tuple[str, str, bool]] = []
     output: dict[str, Any] = {}
     failed: list[str] = []
@@ -93,29 +179,33 @@ def _try_pools(turns: Turns, given: bytes) -> dict[str, Any]:
         for domain, names in pools.items():
             whys = []
             for name in fitness.order(domain, names):
-                turns.prepare(name)
+                genes.prepare(name)
                 try:
-                    text, value = turns.run(name, given)
+                    text, value = genes.run(name, given)
                 except RunError as error:
                     outcomes.append((domain, name, False))
                     whys.append(error.message)
                     continue
                 outcomes.append((domain, name, True))
-                turns.check_output(name, text)
+                genes.check_output(name, text)
                 output[domain] = value
                 break
             else:
                 failed.append(f"{domain}: {'; '.join(whys)}")
     finally:
         if outcomes:
-            record_fitness(path, outcomes, turns.note)
+            record_fitness(path, outcomes, genes.note)
     if failed:
         reasons = "\n".join(failed)
-        failure = CompositionFailed(
-            f"agent '{record.name}': no gene gave an answer for {reasons}",
-            code="E0053",
-            help="--verbose says what each gene did",
-        )
-        failure.steps = turns.steps
-        raise failure
+        _fail(genes, f"no gene gave an answer for {reasons}")
     return output
+
+
+def _fail(genes: Genes, why: str) -> NoReturn:
+    failure = CompositionFailed(
+        f"agent '{genes.record.name}': {why}",
+        code="E0053",
+        help="--verbose says what each gene did",
+    )
+    failure.steps = genes.steps
+    raise failure

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rotifer_bridge._names import shown
+from rotifer_bridge._predicate import DEFAULT_PREDICATE, predicate_fault
 from rotifer_bridge.errors import AgentError, UsageError
 
 __all__ = ["COMPOSITIONS", "MERGES", "composition_type", "make_composition", "parse_composition"]
@@ -14,10 +15,6 @@ Composition = dict[str, Any]
 
 COMPOSITIONS = ("Seq", "Par", "Cond", "Try", "TryPool")
 MERGES = ("first", "concat", "merge")
-
-# What a Cond asks when nobody says.
-DEFAULT_PREDICATE = {"field": "type", "op": "Eq", "value": "primary"}
-PREDICATE_OPS = ("Eq", "Neq", "Gt", "Lt", "Gte", "Lte", "Contains")
 
 
 def make_composition(
@@ -84,17 +81,6 @@ def parse_composition(value: object, genome: Sequence[str], where: str) -> Compo
         if fault:
             raise AgentError(fault, where=where, help=_REMEDY)
     return value
-
-
-def predicate_fault(predicate: object) -> str | None:
-    """What is wrong with a predicate, if anything; every field of it has a default."""
-    if not isinstance(predicate, dict):
-        return "the predicate is not an object"
-    if not isinstance(predicate.get("field", "type"), str):
-        return "the predicate's field is not a string"
-    if predicate.get("op", "Eq") not in PREDICATE_OPS:
-        return f"the predicate's op {shown(predicate['op'])} is none of {', '.join(PREDICATE_OPS)}"
-    return None
 
 
 def composition_type(composition: Composition) -> str:

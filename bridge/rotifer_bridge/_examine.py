@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 from rotifer_bridge._agent import TIME_LIMIT
 from rotifer_bridge._difference import clipped, difference
 from rotifer_bridge._door import Door
+from rotifer_bridge._failure import Refused
 from rotifer_bridge._gene import load_gene
 from rotifer_bridge._report import Outcome, Report
 from rotifer_bridge._runnable import memory_fault
-from rotifer_bridge._solo import Refused, Solo, check_runnable
+from rotifer_bridge._solo import Solo, check_runnable
 from rotifer_bridge._text import shown_path
 from rotifer_bridge.errors import GeneError, RotiferError, RunError
 from rotifer_engine import ABSENT, Caller, EphemeralMemory

@@ -9,7 +9,15 @@ from typing import Any
 from rotifer_bridge._text import shown_path
 from rotifer_bridge.errors import GeneFailed, WorkerDied
 
-__all__ = ["EXIT_DISCONNECTED", "REFUSAL", "death", "failed", "is_refusal", "refusal"]
+__all__ = [
+    "EXIT_DISCONNECTED",
+    "REFUSAL",
+    "Refused",
+    "death",
+    "failed",
+    "is_refusal",
+    "refusal",
+]
 
 REFUSAL = "__rotifer_error"
 """The one key of an output that is no answer (projects §4)."""
@@ -20,6 +28,10 @@ EXIT_DISCONNECTED = 113
 _FRAME = re.compile(r"(?:\(|at )(?:file://)?(/.+):(\d+):(\d+)\)?$|^(?:file://)?(/.+):(\d+)$")
 _MISSING = re.compile(r"Cannot find (?:module|package) '([^'\n]+)'(?: imported from ([^\n;]+))?")
 _MAX_TEXT = 8_192
+
+
+class Refused(GeneFailed):
+    """The gene said that the input is none for it; it did not crash."""
 
 
 def failed(gene: str, folder: str, kind: str, error: Any, *, limit: int) -> GeneFailed:
@@ -87,10 +99,10 @@ def is_refusal(output: object) -> bool:
     return isinstance(output, dict) and output.keys() == {REFUSAL}
 
 
-def refusal(gene: str, message: object) -> GeneFailed:
+def refusal(gene: str, message: object) -> Refused:
     """The error for an output whose only key is ``__rotifer_error`` (projects §4)."""
     told = message.get("message") if isinstance(message, dict) else message
-    return GeneFailed(f"gene '{gene}' refused: INVALID_INPUT: {told}", code="E0052")
+    return Refused(f"gene '{gene}' refused: INVALID_INPUT: {told}", code="E0052")
 
 
 def death(gene: str, status: int | None, last_words: str, *, limit: int) -> WorkerDied:

@@ -22,12 +22,14 @@ class Step(NamedTuple):
 
     gene: str
     engine: str
-    """``node``."""
+    """``node`` or ``wasm``."""
     status: str
     """``ok`` or ``failed``."""
     duration_ms: float
     network: Traffic | None = None
     """What a Hybrid gene asked of the network; None for one that cannot."""
+    fuel: int | None = None
+    """What a compiled gene used of its fuel; None under Node."""
 
     def to_json(self) -> dict[str, Any]:
         """Its part of the document that ``agent run --json`` prints."""
@@ -37,6 +39,8 @@ class Step(NamedTuple):
             "status": self.status,
             "durationMs": self.duration_ms,
         }
+        if self.fuel is not None:
+            document["fuel"] = self.fuel
         if self.network is not None:
             document["network"] = self.network.to_json()
         return document

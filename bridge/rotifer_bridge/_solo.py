@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Self
 
-from rotifer_bridge._agent import gateway_of, start_worker
 from rotifer_bridge._failure import REFUSAL, is_refusal, refusal
 from rotifer_bridge._gene import refuse_unsigned
 from rotifer_bridge._json import NotJSON, parse_json
 from rotifer_bridge._runnable import gene_fault
+from rotifer_bridge._warm import gateway_of, start_worker
 from rotifer_bridge.errors import GeneError, GeneFailed, UsageError
 
 if TYPE_CHECKING:
@@ -21,16 +21,12 @@ if TYPE_CHECKING:
     from rotifer_bridge._project import Project
     from rotifer_bridge._worker import Worker
 
-__all__ = ["ENTRY_POINTS", "Refused", "Solo", "check_runnable"]
+__all__ = ["ENTRY_POINTS", "Solo", "check_runnable"]
 
 ENTRY_POINTS = ("express", "default", "main")
 """The names that the function may have where no agent runs it, in order."""
 
 _dumps = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
-
-
-class Refused(GeneFailed):
-    """The gene said that the input is none for it; it did not crash."""
 
 
 def check_runnable(gene: Gene, *, sandbox: bool, trust_unsigned: bool) -> None:
@@ -147,8 +143,7 @@ class Solo:
         assert self._worker is not None, "it was started by the line above"
         output = self._parsed(self._worker.run(given, time_limit=time_limit))
         if is_refusal(output):
-            told = refusal(self.gene.name, output[REFUSAL])
-            raise Refused(told.message, code=told.code)
+            raise refusal(self.gene.name, output[REFUSAL])
         return output
 
     def display(

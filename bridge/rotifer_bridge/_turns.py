@@ -1,4 +1,4 @@
-"""The turns of the genes in one run: what `compose` has of an agent's genes (projects §3, §4)."""
+"""The turns of the genes in one run: what `compose` does with them (projects §3, §4)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ from rotifer_bridge.errors import GeneError, GeneFailed, RunError, UsageError
 from rotifer_engine import ABSENT
 
 if TYPE_CHECKING:
-    from rotifer_bridge._agent import Agent
-    from rotifer_bridge._result import OnLog, OnNote, OnStep
-    from rotifer_bridge._worker import Worker
+    from collections.abc import Callable, Sequence
+
+    from rotifer_bridge._branches import Post
+    from rotifer_bridge._compose import Answer
+    from rotifer_bridge._record import AgentRecord
+    from rotifer_bridge._result import OnLog, OnStep
+    from rotifer_bridge._warm import Runner, WarmGenes
 
 __all__ = ["Turns", "given_text"]
 
@@ -25,53 +29,106 @@ _dumps = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 class Turns:
-    """The turns of one run: what `compose` has of the agent's genes."""
+    """The turns of one run.
+
+    Args:
+        record: the agent's record.
+        warm: the agent's genes; what ``note`` they have is told of this run's warnings.
+        on_log: called with a gene's name and each line it prints.
+        on_step: called with a gene's name when its turn begins.
+        strict: whether what does not fit a schema ends the run.
+        time_limit: seconds for each gene.
+    """
 
     def __init__(
         self,
-        agent: Agent,
+        record: AgentRecord,
+        warm: WarmGenes,
         on_log: OnLog,
-        on_note: OnNote,
         on_step: OnStep,
         *,
         strict: bool,
         time_limit: float,
     ) -> None:
-        self.record = agent.record
+        self.record = record
         self.steps: list[Step] = []
-        self.note = on_note
-        self._agent = agent
+        self.note = warm.note
+        self._warm = warm
         self._on_log = on_log
         self._on_step = on_step
         self._strict = strict
         self._time_limit = time_limit
 
     def domain(self, name: str) -> str:
-        return self._agent._gene(name, self.note).domain  # noqa: SLF001 - the agent's own part
+        return self._warm.gene(name).domain
+
+    def compiled(self, name: str) -> bool:
+        return self._warm.compiled(name)
 
     def prepare(self, name: str) -> None:
-        self._agent._prepare(name, self.note, self._time_limit)  # noqa: SLF001
+        self._warm.runner(name, self._time_limit)
 
-    def run(self, name: str, given: bytes) -> tuple[bytes, Any]:
+    def run(self, name: str, given: bytes) -> Answer:
         self._check(name, "inputSchema", given)
         self._on_step(name)
-        started = perf_counter()
-        workers = self._agent._workers  # noqa: SLF001
-        worker = workers[name]
+        runner = self._warm.runner(name, self._time_limit)
+        runner.on_log = self._on_log
+        step, outcome = self._turn(runner, given)
+        self.steps.append(step)
+        if isinstance(outcome, BaseException):
+            if isinstance(outcome, RunError):
+                outcome.steps = self.steps
+            raise outcome
+        return outcome
+
+    def together(self, names: Sequence[str], given: bytes) -> list[Answer | RunError]:
+        from rotifer_bridge._branches import together
+
+        # A gene that stands in the genome twice runs twice at the same time.
+        runners = [
+            self._warm.runner(name, self._time_limit, branch=branch)
+            for branch, name in enumerate(names)
+        ]
+        for name in dict.fromkeys(names):
+            self._check(name, "inputSchema", given)
+        ended: dict[int, tuple[Step, Answer | BaseException]] = {}
+
+        def task(branch: int) -> Callable[[Post], None]:
+            runner = runners[branch]
+
+            def run(post: Post) -> None:
+                post(self._on_step)(runner.name)
+                runner.on_log = post(self._on_log)
+                ended[branch] = self._turn(runner, given)
+
+            return run
+
         try:
-            worker.on_log = self._on_log
-            text = worker.run(given, time_limit=self._time_limit)
-            value = _answer(name, text)
-        except BaseException as error:
-            self.steps.append(_step(worker, "failed", started))
-            if not worker.alive:
-                worker.close()
-                del workers[name]
-            if isinstance(error, RunError):
-                error.steps = self.steps
-            raise
-        self.steps.append(_step(worker, "ok", started))
-        return text, value
+            together([task(branch) for branch in range(len(names))], stop=self._warm.kill)
+        finally:
+            self.steps += [ended[branch][0] for branch in sorted(ended)]
+        outcomes: list[Answer | RunError] = []
+        for _, outcome in (ended[branch] for branch in range(len(names))):
+            if isinstance(outcome, RunError):
+                outcome.steps = self.steps
+            elif isinstance(outcome, BaseException):
+                raise outcome
+            outcomes.append(outcome)
+        return outcomes
+
+    def _turn(self, runner: Runner, given: bytes) -> tuple[Step, Answer | BaseException]:
+        """One run of one gene: its step, and its answer or why there is none."""
+        started = perf_counter()
+        outcome: Answer | BaseException
+        try:
+            text = runner.run(given, time_limit=self._time_limit)
+            outcome = text, _answer(runner.name, text)
+        except BaseException as error:  # noqa: BLE001 - raised by the caller, once its step is kept
+            outcome = error
+        status = "failed" if isinstance(outcome, BaseException) else "ok"
+        took = elapsed_ms(started)
+        step = Step(runner.name, runner.engine, status, took, runner.traffic, runner.fuel)
+        return step, outcome
 
     def check_output(self, name: str, output: bytes) -> None:
         self._check(name, "outputSchema", output)
@@ -80,7 +137,7 @@ class Turns:
         """Check what goes into, or comes out of, a gene against its schema (projects §3)."""
         from rotifer_bridge._schema import faults
 
-        gene = self._agent._genes[name]  # noqa: SLF001
+        gene = self._warm.gene(name)
         wanted = gene.phenotype.get(schema)
         what = "input" if schema == "inputSchema" else "output"
         try:
@@ -100,6 +157,11 @@ class Turns:
 
 
 def given_text(value: Any) -> bytes:
+    """The input of a run as JSON; an empty object where it was left out.
+
+    Raises:
+        UsageError: it is no JSON value.
+    """
     try:
         return _dumps({} if value is ABSENT else value).encode("ascii")
     except (TypeError, ValueError, RecursionError) as error:
@@ -121,7 +183,3 @@ def _answer(name: str, text: bytes) -> Any:
     if is_refusal(value):
         raise refusal(name, value[REFUSAL])
     return value
-
-
-def _step(worker: Worker, status: str, started: float) -> Step:
-    return Step(worker.name, "node", status, elapsed_ms(started), worker.traffic)

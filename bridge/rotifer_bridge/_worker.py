@@ -55,6 +55,9 @@ class Worker:
             ``run`` or ``close``.
     """
 
+    engine = "node"
+    fuel = None
+
     def __init__(
         self, process: Launched, node: Node, *, on_log: Callable[[str, str], object]
     ) -> None:

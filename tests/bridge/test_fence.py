@@ -43,7 +43,7 @@ def test_nothing_of_the_descriptors_reaches_a_gene(bench):
     os.dup2(writing, 200, inheritable=True)
     try:
         with bench.project().agent("keeper") as agent:
-            pid = agent.run({}).output and agent._workers["g"].pid
+            pid = agent.run({}).output and agent._warm.runner("g", 1.0).pid
             links = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
             ours = os.readlink(f"/proc/self/fd/{reading}")
     finally:

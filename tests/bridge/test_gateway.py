@@ -474,7 +474,7 @@ def test_requests_are_counted_over_a_minute(fetching, server):
     server.answers["/"] = http(b"in")
     with fetching.agent(maxRequestsPerMin=3) as agent:
         first = agent.run({"requests": [[f"{server.url}/", {}]] * 5}).output
-        agent._workers["g"].close()
+        agent._warm.runner("g", 1.0).close()
         [later] = agent.run({"requests": [[f"{server.url}/", {}]]}).output
 
     assert ["in"] * 3 == [outcome["body"] for outcome in first if "body" in outcome]

@@ -1,0 +1,211 @@
+"""What an agent keeps warm between runs: its genes, each with what runs it, and its memory.
+
+From here on a gene is a `Runner`, whatever it is that runs it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from rotifer_bridge._door import Door
+from rotifer_bridge._early import launch_in
+from rotifer_bridge._gene import refuse_unsigned
+from rotifer_bridge._launch import Launched, discard
+from rotifer_bridge._node import find_node
+from rotifer_bridge._result import ignore
+from rotifer_bridge._runnable import gene_fault
+from rotifer_bridge._worker import Worker
+from rotifer_bridge.errors import GeneError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rotifer_bridge._gateway import Gateway, Traffic
+    from rotifer_bridge._gene import Gene
+    from rotifer_bridge._project import Project
+    from rotifer_bridge._record import AgentRecord
+    from rotifer_bridge._result import OnLog, OnNote
+    from rotifer_engine import AgentMemory
+
+__all__ = ["Runner", "WarmGenes", "gateway_of", "start_worker"]
+
+
+class Runner(Protocol):
+    """What runs one gene, again and again, for one thread at a time."""
+
+    name: str
+    on_log: OnLog
+
+    @property
+    def engine(self) -> str:
+        """``node`` or ``wasm``."""
+
+    @property
+    def traffic(self) -> Traffic | None:
+        """What the last run asked of the network; None for a gene that cannot."""
+
+    @property
+    def fuel(self) -> int | None:
+        """What the last run used of its fuel; None under Node, which has none."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can take another run."""
+
+    def run(self, given: bytes, *, time_limit: float) -> bytes:
+        """Run the gene once; JSON in, JSON out."""
+
+    def kill(self) -> None:
+        """End the run that is going on, if any; for any thread."""
+
+    def close(self) -> None:
+        """Give everything back. May be repeated."""
+
+
+def start_worker(root: str, on_log: OnLog, launched: Launched | None = None) -> Worker:
+    """A worker for a project's gene.
+
+    Args:
+        root: the project's folder.
+        on_log: see `Worker`.
+        launched: a process that was started for this already (`launch_early`).
+    """
+    node = find_node(root)
+    return Worker(launched or launch_in(root, node), node, on_log=on_log)
+
+
+def gateway_of(gene: Gene) -> Callable[[int], Gateway] | None:
+    """What opens the gene's way to the network, where it has one (projects §6); see `Worker.load`.
+
+    Raises:
+        GeneError: its ``network`` cannot be used.
+    """
+    if gene.fidelity != "Hybrid" or "network" not in gene.phenotype:
+        return None
+    from rotifer_bridge._gateway import opener
+
+    return opener(gene)
+
+
+class WarmGenes:
+    """The genes of one agent. One thread at a time may call it, but for `kill`.
+
+    Args:
+        project: the agent's project.
+        record: the agent's record.
+        launched: a worker's process that is starting already, for the first gene.
+    """
+
+    def __init__(self, project: Project, record: AgentRecord, launched: Launched | None) -> None:
+        self.sandbox = True
+        """Whether compiled genes run as WASM; if not, their sources run under Node."""
+        self.trusting = False
+        """Whether genes that were installed from outside run."""
+        self.note: OnNote = ignore
+        """Called with each warning of the run that is going on."""
+        self._project = project
+        self._record = record
+        self._spare = launched
+        self._memory: AgentMemory | None = None
+        self._genes: dict[str, Gene] = {}
+        self._runners: dict[tuple[str, bool, int], Runner] = {}
+        self._gateways: dict[str, Callable[[int], Gateway] | None] = {}
+
+    @property
+    def memory(self) -> AgentMemory:
+        """The agent's memory."""
+        if self._memory is None:
+            self._memory = self._project.memory(self._record)
+        return self._memory
+
+    def gene(self, name: str) -> Gene:
+        """The gene of this name, read when it is first asked for.
+
+        Raises:
+            GeneError: there is none, it cannot be run, or nobody vouches for it.
+        """
+        gene = self._genes.get(name)
+        if gene is None:
+            gene = self._project.gene(name, code="E0051")
+            for line in gene.notes:
+                self.note(line)
+        fault = gene_fault(gene, sandbox=self.sandbox)
+        if fault is not None:
+            raise GeneError(fault[0], code="E0051", where=gene.folder, help=fault[1])
+        self._genes[name] = gene
+        if not self.trusting:
+            refuse_unsigned(gene)
+        return gene
+
+    def compiled(self, name: str) -> bool:
+        """Whether the gene runs as WASM in this run; raises as `gene` does."""
+        return self.gene(name).compiled and self.sandbox
+
+    def runner(self, name: str, time_limit: float, *, branch: int = 0) -> Runner:
+        """What runs the gene, with the gene on its way to it; does not wait for Node.
+
+        Args:
+            name: the gene's name.
+            time_limit: seconds for making its sources ready.
+            branch: tells apart what runs the same compiled gene at the same time.
+        """
+        gene = self.gene(name)  # a warm runner is no reason to trust it
+        compiled = gene.compiled and self.sandbox
+        place = (name, compiled, branch)
+        runner = self._runners.get(place)
+        if runner is not None:
+            if runner.alive:
+                return runner
+            self._runners.pop(place).close()
+        runner = self._runners[place] = self._under_node(gene, time_limit)
+        return runner
+
+    def kill(self) -> None:
+        """End the runs that are going on; for any thread. Whoever waits for them is told."""
+        for runner in list(self._runners.values()):
+            runner.kill()
+
+    def close(self) -> None:
+        """End all. May be repeated."""
+        while self._runners:
+            self._runners.popitem()[1].close()
+        launched, self._spare = self._spare, None
+        if launched is not None:
+            discard(launched)
+
+    def _door(self, gene: Gene) -> Door:
+        from rotifer_engine import Caller
+
+        return Door(self.memory, Caller(gene.v2_id, gene.domain), on_fault=self._fault)
+
+    def _fault(self, line: str) -> None:
+        self.note(line)  # of the run that is going on: a door outlives the one it was made in
+
+    def _under_node(self, gene: Gene, time_limit: float) -> Worker:
+        launched, self._spare = self._spare, None
+        worker = start_worker(self._project.root, ignore, launched)
+        try:
+            from rotifer_bridge._transform import file_url, ready
+
+            entry = gene.entry or ""
+            if gene.name not in self._gateways:  # kept: a new worker gets no new minute
+                self._gateways[gene.name] = gateway_of(gene)
+            worker.load(
+                gene.name,
+                gene.folder,
+                ready(
+                    gene.files,
+                    gene.folder,
+                    node=worker.node.path,
+                    cache_dir=self._project.cache_dir,
+                    entry=entry,
+                    time_limit=time_limit,
+                ),
+                file_url(gene.folder, entry),
+                self._door(gene),
+                gateway=self._gateways[gene.name],
+            )
+        except BaseException:
+            worker.close()
+            raise
+        return worker
