@@ -62,6 +62,21 @@ def test_a_forged_frame_is_one_clear_error(bench, what):
     assert len(caught.value.render()) < 10_000
 
 
+def test_a_message_over_the_limit_is_hung_up_on(bench):
+    """The supervisor takes in no more than the largest output has, whatever a frame announces."""
+    bench.gene(
+        "forger",
+        {"index.mjs": FORGE.replace("PAYLOAD", "'{\"op\":\"done\",\"run\":1}\\n\"' + 'x'.repeat(80e6) + '\"'")},
+    )  # fmt: skip
+    bench.record(1, genome=["forger"])
+
+    with bench.project().agent("keeper") as agent, pytest.raises(RotiferError) as caught:
+        agent.run({}, time_limit=20)
+
+    assert "E0052" == caught.value.code
+    assert "67,174,400" in caught.value.message
+
+
 def test_forged_places_forge_no_lines(bench):
     """A place or a remedy of several lines stays on its line, or is set off."""
     bench.gene(
