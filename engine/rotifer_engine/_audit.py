@@ -33,6 +33,7 @@ __all__ = [
     "Action",
     "Audit",
     "AuditLog",
+    "Line",
     "Locked",
     "Record",
     "new_change_id",
@@ -67,11 +68,27 @@ ACTIONS: dict[str, Action] = {
     "memory.evict": Action(-1, "ok"),
     "memory.expire": Action(-1, "ok"),
     "memory.erase": Action(0, "ok"),
+    "memory.layer_create": Action(+1, "ok"),
+    "memory.layer_update": Action(0, "ok"),
+    "memory.layer_delete": Action(-1, "ok"),
     "memory.quota_exceeded": Action(None, "refused", "MEMORY_QUOTA_EXCEEDED"),
     "memory.denied": Action(None, "denied", "MEMORY_ACCESS_DENIED"),
     "memory.abandoned": Action(None, "not_committed", "MEMORY_STORAGE_ERROR"),
     "memory.continued": Action(None, "committed"),
 }
+
+
+class Line(Protocol):
+    """What a log needs of a record: which action it is of, and how it looks."""
+
+    @property
+    def action(self) -> str:
+        """One of :data:`ACTIONS`."""
+        ...  # pragma: no cover
+
+    def to_line(self, ts: str, change_id: str) -> str:
+        """The line, pure ASCII, without its end."""
+        ...  # pragma: no cover
 
 
 class Record(NamedTuple):
@@ -160,7 +177,7 @@ class Audit(Protocol):
         """Where it is, for people."""
         ...  # pragma: no cover
 
-    def append(self, tx: Locked, records: Iterable[Record], *, change_id: str) -> None:
+    def append(self, tx: Locked, records: Iterable[Line], *, change_id: str) -> None:
         """Write the lines of a change; to be called before the transaction is committed.
 
         Args:
@@ -173,7 +190,7 @@ class Audit(Protocol):
         """
         ...  # pragma: no cover
 
-    def refuse(self, tx: Locked, records: Iterable[Record], *, change_id: str) -> None:
+    def refuse(self, tx: Locked, records: Iterable[Line], *, change_id: str) -> None:
         """Write lines that stay although the transaction will be rolled back.
 
         Args:
@@ -237,7 +254,7 @@ class AuditLog:
         """Where the file is."""
         return self._lines.path
 
-    def append(self, tx: Locked, records: Iterable[Record], *, change_id: str) -> None:
+    def append(self, tx: Locked, records: Iterable[Line], *, change_id: str) -> None:
         """Settle the last change in the file, then write the records, and wait for the disk.
 
         To be called while the store's write lock is held: that puts all lines of one store in
@@ -259,10 +276,10 @@ class AuditLog:
             nonlocal pending
             for record, change in self._settle(fd, size, store_of(change_id), last_change, known):
                 yield record.to_line(ts, change)
-            for record in records:
-                if ACTIONS[record.action].effect is not None:
+            for line in records:
+                if ACTIONS[line.action].effect is not None:
                     pending = change_id
-                yield record.to_line(ts, change_id)
+                yield line.to_line(ts, change_id)
 
         try:
             size = self._lines.append(lines)

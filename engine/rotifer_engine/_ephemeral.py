@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
-from rotifer_engine._audit import AuditLog, Locked, Record
+from rotifer_engine._audit import AuditLog, Line, Locked
 from rotifer_engine._files import FileSystem
 from rotifer_engine._memory import AgentMemory
 from rotifer_engine._sqlite import SqliteStore
@@ -56,7 +56,7 @@ class _NoAudit(AuditLog):
     def __init__(self) -> None:
         super().__init__(_PLACE)
 
-    def append(self, tx: Locked, records: Iterable[Record], *, change_id: str) -> None:
+    def append(self, tx: Locked, records: Iterable[Line], *, change_id: str) -> None:
         """Nothing is recorded."""
 
     refuse = append

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from rotifer_engine._access import Caller
 from rotifer_engine._audit import Record, new_change_id
+from rotifer_engine._change import commit_change
 from rotifer_engine._entry import Entry, EntrySummary, entry_id
-from rotifer_engine.errors import AccessDenied, AgentMemoryError
+from rotifer_engine.errors import AccessDenied
 
 if TYPE_CHECKING:
     from rotifer_engine._audit import Audit
@@ -107,12 +108,6 @@ class Ledger:
             row.size,
         )
 
-    def append(self, tx: Transaction, records: Iterable[Record]) -> str:
-        """Write the lines that belong to a transaction; the id that they share."""
-        change_id = new_change_id(tx.store_id)
-        self.audit.append(tx, records, change_id=change_id)
-        return change_id
-
     def refuse(self, tx: Transaction, record: Record) -> None:
         """Write the line of a refusal; what the transaction changed until here is given up."""
         self.audit.refuse(tx, [record], change_id=new_change_id(tx.store_id))
@@ -134,25 +129,7 @@ class Ledger:
             StorageError: either failed; what became of the change is in the log by the next
                 recorded action.
         """
-        change_id = self.append(tx, records)
-        try:
-            if last is not None:
-                last()
-            tx.commit(change_id)
-        except AgentMemoryError:
-            tx.rollback()
-            self._settle()
-            raise
-
-    def _settle(self) -> None:
-        """Say in the log that the last change was not made; if not now, the next append does."""
-        if not self.audit.settles:
-            return
-        try:
-            with self.store.begin(self.agent_id) as tx:
-                self.append(tx, ())
-        except AgentMemoryError:
-            return
+        commit_change(self.audit, lambda: self.store.begin(self.agent_id), tx, records, last)
 
     def deny(
         self,

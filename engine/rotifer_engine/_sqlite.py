@@ -18,6 +18,7 @@ from rotifer_engine._retention import Moment, own_expiry
 from rotifer_engine._sqlite_connection import Connections
 
 if TYPE_CHECKING:
+    from rotifer_engine._sqlite_layers import SqliteLayers
     from rotifer_engine._sqlite_snapshot import SqliteSnapshot
 
 __all__ = ["SqliteStore", "entry_of", "summary_of"]
@@ -243,6 +244,12 @@ class SqliteStore:
         from rotifer_engine._sqlite_snapshot import SqliteSnapshot
 
         return SqliteSnapshot(self._connections)
+
+    def layers(self) -> SqliteLayers:
+        """The layers that are kept in this file, beside the agents' memories."""
+        from rotifer_engine._sqlite_layers import SqliteLayers
+
+        return SqliteLayers(self._connections)
 
     def scrub(self) -> bool:
         """Empty the write-ahead log, where deleted bytes may still stand, unless others use it.

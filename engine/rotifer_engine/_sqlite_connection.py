@@ -13,17 +13,20 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 from rotifer_engine._files import FileSystem
 from rotifer_engine._sqlite_errors import is_busy, storage_error
-from rotifer_engine._sqlite_text import BEGIN, META, SCHEMA, SCHEMA_VERSION
+from rotifer_engine._sqlite_schema import see_to_schema
+from rotifer_engine._sqlite_text import BEGIN, META
 from rotifer_engine.errors import StorageError
 
 __all__ = ["Connections", "Link"]
 
 _T = TypeVar("_T")
+#: What a statement's placeholders stand for, in their order or by their names.
+Arguments: TypeAlias = Sequence[object] | Mapping[str, object]
 _OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
 # SQLite's own waiting grows to 100 ms a nap, so a busy file can starve one of many writers.
 _NAP_S = 0.001
@@ -100,14 +103,14 @@ class Link:
                 "nothing was changed: try again to use the file that is there now"
             )
 
-    def run(self, statement: str, arguments: Sequence[object] = ()) -> None:
+    def run(self, statement: str, arguments: Arguments = ()) -> None:
         """Run a statement of the transaction."""
         try:
             self.main.execute(statement, arguments)
         except sqlite3.Error as error:
             raise self.owner.failure(error) from error
 
-    def one(self, statement: str, arguments: Sequence[object] = ()) -> tuple[Any, ...] | None:
+    def one(self, statement: str, arguments: Arguments = ()) -> tuple[Any, ...] | None:
         """The first row of a statement of the transaction."""
         try:
             row: tuple[Any, ...] | None = self.main.execute(statement, arguments).fetchone()
@@ -115,7 +118,7 @@ class Link:
             raise self.owner.failure(error) from error
         return row
 
-    def each(self, statement: str, arguments: Sequence[object]) -> Iterator[tuple[Any, ...]]:
+    def each(self, statement: str, arguments: Arguments) -> Iterator[tuple[Any, ...]]:
         """The rows of a statement of the transaction, one at a time."""
         try:
             yield from self.main.execute(statement, arguments)
@@ -208,7 +211,7 @@ class Connections:
 
     # ---- one statement, outside a transaction
 
-    def fetch_one(self, statement: str, arguments: Sequence[object]) -> tuple[Any, ...] | None:
+    def fetch_one(self, statement: str, arguments: Arguments) -> tuple[Any, ...] | None:
         """The first row of one statement."""
         link = self._link()
         with link.lock:
@@ -218,7 +221,7 @@ class Connections:
                 row = self.patiently(lambda: link.main.execute(statement, arguments).fetchone())
         return row
 
-    def fetch_each(self, statement: str, arguments: Sequence[object]) -> Iterator[tuple[Any, ...]]:
+    def fetch_each(self, statement: str, arguments: Arguments) -> Iterator[tuple[Any, ...]]:
         """The rows of one statement, one at a time, all of the same moment."""
         link = self._link()
         with link.lock:
@@ -233,7 +236,7 @@ class Connections:
                 return
             yield row
 
-    def run_relaxed(self, statement: str, arguments: Sequence[object]) -> None:
+    def run_relaxed(self, statement: str, arguments: Arguments) -> None:
         """Make a change that survives the end of the process, but need not wait for the disk."""
         link = self._link()
         with link.lock:
@@ -366,29 +369,7 @@ class Connections:
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-        self._check_schema(connection)
-
-    def _check_schema(self, connection: sqlite3.Connection) -> None:
-        there = "SELECT 1 FROM sqlite_schema WHERE name = 'agent_memory_meta'"
-        if connection.execute(there).fetchone() is None:
-            connection.execute(BEGIN)
-            try:
-                for statement in SCHEMA.split(";\n"):
-                    connection.execute(statement)
-                connection.execute(
-                    "INSERT INTO agent_memory_meta VALUES (1, ?, ?, NULL) ON CONFLICT DO NOTHING",
-                    (SCHEMA_VERSION, os.urandom(4).hex()),
-                )
-                connection.execute("COMMIT")
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-        version = connection.execute("SELECT schema_version FROM agent_memory_meta").fetchone()[0]
-        if version > SCHEMA_VERSION:
-            raise StorageError(
-                f"the memory file {self.path} was made by a newer version (format {version}; this "
-                f"one knows {SCHEMA_VERSION}); it was left as it is: upgrade rotifer-bridge"
-            )
+        see_to_schema(connection, self.path)
 
     def close(self) -> None:
         """Close the connections of all threads, waiting for calls that are under way."""

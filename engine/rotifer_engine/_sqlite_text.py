@@ -14,16 +14,14 @@ from rotifer_engine._category import CATEGORIES
 from rotifer_engine._policy import SHARE_POLICIES
 from rotifer_engine._retention import expired_sql
 
-__all__ = ["SCHEMA", "SCHEMA_VERSION"]
-
-SCHEMA_VERSION = 1
+__all__ = ["SCHEMA", "SCHEMA_STEPS", "SCHEMA_VERSION"]
 
 
 def _words(names: Iterable[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
 
 
-SCHEMA = f"""
+_MEMORY = f"""
 CREATE TABLE IF NOT EXISTS agent_memory_meta (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     schema_version INTEGER NOT NULL,
@@ -69,6 +67,39 @@ CREATE INDEX IF NOT EXISTS agent_memory_entry_expiry
 CREATE INDEX IF NOT EXISTS agent_memory_entry_followers
     ON agent_memory_entry (agent, updated_at) WHERE follows_agent = 1;
 """
+
+#: The layers; their statements are in ``layers/_sql.py``. "None" is the empty text. A scope may be
+#: any word: it can come off the wire. The indexes are in the update order, which is the rowid.
+_LAYERS = """
+CREATE TABLE IF NOT EXISTS agent_memory_layer (
+    update_order INTEGER PRIMARY KEY,
+    actor TEXT NOT NULL,
+    entry_id TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    namespace TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    session TEXT NOT NULL,
+    key TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    metadata TEXT NOT NULL,
+    content TEXT NOT NULL,
+    UNIQUE (actor, entry_id)
+) STRICT;
+CREATE INDEX IF NOT EXISTS agent_memory_layer_actor
+    ON agent_memory_layer (actor);
+CREATE INDEX IF NOT EXISTS agent_memory_layer_scope
+    ON agent_memory_layer (actor, scope);
+CREATE INDEX IF NOT EXISTS agent_memory_layer_room
+    ON agent_memory_layer (namespace) WHERE substr(namespace, 1, 8) = 'agent://';
+"""
+
+#: What each version of the format adds to the one before it; a file of an older version gets what
+#: it lacks when it is opened.
+SCHEMA_STEPS = (_MEMORY, _LAYERS)
+SCHEMA_VERSION = len(SCHEMA_STEPS)
+SCHEMA = "".join(SCHEMA_STEPS)
 
 #: Everything of a row ``e`` but key, size, value: in the order in which rows are read.
 COLUMNS = (

@@ -128,7 +128,7 @@ def test_a_newer_format_is_refused(world, a):
     query(world.database, "UPDATE agent_memory_meta SET schema_version = 7")
     world.open()
 
-    refused(world, a, r"newer version \(format 7; this one knows 1\).*upgrade")
+    refused(world, a, r"newer version \(format 7; this one knows 2\).*upgrade")
 
 
 @pytest.mark.parametrize("suffix", ["", "-wal", "-shm"])

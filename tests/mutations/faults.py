@@ -412,18 +412,17 @@ FAULTS = (
     # ---- what is recorded (memory §9)
     Fault(
         "the line is written after the commit (§9)",
-        "_ledger.py",
-        "        change_id = self.append(tx, records)\n"
-        "        try:\n"
-        "            if last is not None:\n"
-        "                last()\n"
-        "            tx.commit(change_id)\n",
-        "        change_id = new_change_id(tx.store_id)\n"
-        "        try:\n"
-        "            if last is not None:\n"
-        "                last()\n"
-        "            tx.commit(change_id)\n"
-        "            self.audit.append(tx, records, change_id=change_id)\n",
+        "_change.py",
+        "    audit.append(tx, records, change_id=change_id)\n"
+        "    try:\n"
+        "        if last is not None:\n"
+        "            last()\n"
+        "        tx.commit(change_id)\n",
+        "    try:\n"
+        "        if last is not None:\n"
+        "            last()\n"
+        "        tx.commit(change_id)\n"
+        "        audit.append(tx, records, change_id=change_id)\n",
         "test_audit",
     ),
     Fault(
@@ -506,9 +505,9 @@ FAULTS = (
     ),
     Fault(
         "a newer format is taken as ours (§8)",
-        "_sqlite_connection.py",
-        "if version > SCHEMA_VERSION:",
-        "if version < SCHEMA_VERSION:",
+        "_sqlite_schema.py",
+        "    if version > SCHEMA_VERSION:",
+        "    if version > 99:",
         "test_sqlite",
     ),
     Fault(
