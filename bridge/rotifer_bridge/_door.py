@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NoReturn
 
-from rotifer_engine import ABSENT, AgentMemoryError, perform
+from rotifer_engine import ABSENT, AccessDenied, AgentMemoryError, StorageError, perform
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +23,7 @@ MEMORY_OPS = frozenset({"read", "write", "query", "delete"})
 Reply = tuple[bytes, ...]
 """The parts of a reply: the JSON line with its line feed, and the bytes behind it."""
 
+_NO_AGENT = "no agent runs this gene, so it has no memory"
 _NULL: Reply = (b'{"entry":null}\n',)
 
 _dumps = json.JSONEncoder(separators=(",", ":")).encode
@@ -38,7 +39,15 @@ class ClosedDoor:
 
     def answer(self, op: str, request: object, value: bytes, *, live: bool) -> Reply:  # noqa: ARG002 - as Door has it
         """The same answer to everything (memory §12)."""
-        return failure("MEMORY_ACCESS_DENIED", "no agent runs this gene, so it has no memory")
+        return failure("MEMORY_ACCESS_DENIED", _NO_AGENT)
+
+    def perform(self, op: str, request: object, value: object = ABSENT) -> NoReturn:  # noqa: ARG002 - as Door has it
+        """The same refusal of everything, as Python has it.
+
+        Raises:
+            AccessDenied: always.
+        """
+        raise AccessDenied(_NO_AGENT)
 
 
 class Door:
@@ -76,14 +85,37 @@ class Door:
         except AgentMemoryError as error:
             return failure(error.code, error.message)
         except Exception as error:  # noqa: BLE001 - the supervisor must outlive any call
-            self._on_fault(f"memory {op} failed inside: {type(error).__name__}: {error}")
-            return failure("MEMORY_STORAGE_ERROR", f"internal error in the memory's {op} call")
+            return failure("MEMORY_STORAGE_ERROR", self._fault(op, error))
         if result is None:
             return _NULL
         if isinstance(result, list):
             return _entries(result)
         value = result.value
         return b'{"entry":%b,"size":%d}\n' % (result.meta_json().encode(), len(value)), value
+
+    def perform(
+        self, op: str, request: object, value: object = ABSENT
+    ) -> Entry | list[Entry] | None:
+        """Carry out one memory call, for a gene that lives in this process.
+
+        Args:
+            op: one of `MEMORY_OPS`.
+            request: the call's fields but a write's value; a query's is its filter.
+            value: a write's bytes.
+
+        Raises:
+            AgentMemoryError: as the call says; a fault of ours is a StorageError, too.
+        """
+        try:
+            return perform(self._memory, self._caller, op, request, value)
+        except AgentMemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the supervisor must outlive any call
+            raise StorageError(self._fault(op, error)) from None
+
+    def _fault(self, op: str, error: Exception) -> str:
+        self._on_fault(f"memory {op} failed inside: {type(error).__name__}: {error}")
+        return f"internal error in the memory's {op} call"
 
     def _deny_stale(self, op: str, request: object) -> NoReturn:
         key = request.get("key") if isinstance(request, dict) else None

@@ -11,14 +11,23 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["RUN_LIMIT", "LogPipe"]
+__all__ = ["LINE_LIMIT", "RUN_LIMIT", "LogPipe", "dropped_note"]
 
 RUN_LIMIT = 1_048_576
 """How much of one stream is shown of one run, in bytes [ours]; the rest is counted and dropped."""
-_LINE_LIMIT = 16_384
+LINE_LIMIT = 16_384
+"""The longest line, in bytes; a longer one is cut into several."""
 _CHUNK = 65_536
 _LAST_WORDS = 4_096
 _TURN = 1_048_576
+
+
+def dropped_note(gene: str, shown: int, dropped: int) -> str:
+    """The line in the place of what a gene printed beyond `RUN_LIMIT`."""
+    return (
+        f"... gene '{gene}' printed {shown + dropped:,} bytes; "
+        f"the first {RUN_LIMIT:,} are shown, {dropped:,} dropped"
+    )
 
 
 class LogPipe:
@@ -62,11 +71,7 @@ class LogPipe:
             self._emit(self._rest)
             self._rest = b""
         if self._dropped:
-            total = self._shown + self._dropped
-            self._on_line(
-                f"... gene '{gene}' printed {total:,} bytes; "
-                f"the first {RUN_LIMIT:,} are shown, {self._dropped:,} dropped"
-            )
+            self._on_line(dropped_note(gene, self._shown, self._dropped))
         self._shown = self._dropped = 0
 
     def last_words(self) -> str:
@@ -89,13 +94,13 @@ class LogPipe:
         *lines, rest = (self._rest + chunk).split(b"\n")
         for line in lines:
             self._emit(line)
-        if len(rest) > _LINE_LIMIT:
-            whole = len(rest) // _LINE_LIMIT * _LINE_LIMIT
+        if len(rest) > LINE_LIMIT:
+            whole = len(rest) // LINE_LIMIT * LINE_LIMIT
             self._emit(rest[:whole])
             rest = rest[whole:]
         self._rest = rest
 
     def _emit(self, line: bytes) -> None:
-        for start in range(0, len(line) or 1, _LINE_LIMIT):
-            piece = line[start : start + _LINE_LIMIT]
+        for start in range(0, len(line) or 1, LINE_LIMIT):
+            piece = line[start : start + LINE_LIMIT]
             self._on_line(piece.decode("utf-8", "replace").rstrip("\r"))

@@ -44,6 +44,10 @@ def retention_text(policy: RetentionPolicy | None) -> str:
     )
 
 
+def _base64(value: bytes) -> str:
+    return binascii.b2a_base64(value, newline=False).decode("ascii")
+
+
 class EntrySummary(NamedTuple):
     """Everything about an entry but its value: what the rules decide on, and the deployer sees.
 
@@ -104,9 +108,16 @@ class Entry(NamedTuple):
 
     def meta_json(self) -> str:
         """The public fields but ``value`` as compact ASCII JSON; on the path of every read."""
+        return self._text("")
+
+    def json_text(self) -> str:
+        """All public fields as compact ASCII JSON, the value in base64."""
+        return self._text(f'"value":"{_base64(self.value)}",')
+
+    def _text(self, value: str) -> str:
         return (
             f'{{"entryId":"{self.entry_id}","category":"{self.category}","key":{quote(self.key)},'
-            f'"createdBy":"{self.created_by}","lastAccessedBy":"{self.last_accessed_by}",'
+            f'{value}"createdBy":"{self.created_by}","lastAccessedBy":"{self.last_accessed_by}",'
             f'"createdAt":"{format_time(self.created_at)}",'
             f'"updatedAt":"{format_time(self.updated_at)}",'
             f'"accessPolicy":{access_text(self.access_policy)},'
@@ -120,7 +131,7 @@ class Entry(NamedTuple):
             "entryId": self.entry_id,
             "category": self.category,
             "key": self.key,
-            "value": binascii.b2a_base64(self.value, newline=False).decode("ascii"),
+            "value": _base64(self.value),
             "createdBy": self.created_by,
             "lastAccessedBy": self.last_accessed_by,
             "createdAt": format_time(self.created_at),

@@ -1,0 +1,95 @@
+"""What a module may import, in one table (wasm-genes §2).
+
+A host function gets the run and the module's arguments as unsigned numbers. It checks every
+pointer, and raises only what is for our own caller.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rotifer_bridge._wasm_memory import TOO_SMALL, memory_call
+
+if TYPE_CHECKING:
+    from rotifer_bridge._wasm_run import Run
+
+__all__ = ["HOST_FUNCTIONS", "HostFunction", "signature"]
+
+_MAX_TEXT = 65_536  # what is read of one log line or context key
+
+_LEVELS = ("debug: ", "", "warn: ", "error: ")
+
+_dumps = json.JSONEncoder(separators=(",", ":")).encode
+
+
+class HostFunction(NamedTuple):
+    """One function that a module may import."""
+
+    parameters: str
+    """A letter each: ``i`` for i32, ``I`` for i64."""
+    result: str
+    """The same, or nothing."""
+    call: Callable[..., Any]
+    """Called with the run and the arguments; of an i64 it gets the lower half."""
+
+
+def signature(function: HostFunction) -> str:
+    """The type as an author writes it."""
+    words = {"i": "i32", "I": "i64"}
+    taken = ", ".join(words[letter] for letter in function.parameters)
+    return f"({taken}) -> {words.get(function.result, '()')}"
+
+
+def _log(run: Run, pointer: int, size: int) -> None:
+    _level_log(run, 1, pointer, size)
+
+
+def _level_log(run: Run, level: int, pointer: int, size: int) -> None:
+    if not run.inside(pointer, size):
+        return  # there is nobody to tell: the call has no result
+    try:
+        text = run.read(pointer, min(size, _MAX_TEXT)).decode("utf-8")
+    except UnicodeDecodeError:
+        return  # wasm-genes §2: dropped
+    run.log.say(f"{_LEVELS[min(level, 3)]}{text}".encode())
+
+
+def _read_context(run: Run, key_at: int, key_size: int, out: int, room: int) -> int:
+    if not run.inside(key_at, key_size) or key_size > _MAX_TEXT:
+        return 0
+    field = _CONTEXT.get(run.read(key_at, key_size))
+    if field is None:
+        return 0
+    text = _dumps(field(run)).encode("ascii")
+    if len(text) > room or not run.inside(out, room):
+        return TOO_SMALL
+    run.write(out, text)
+    return len(text)
+
+
+def _milliseconds(run: Run) -> int:
+    return run.started_ns // 1_000_000
+
+
+# What the fields hold is ours: the reference names them, no more [ours].
+_CONTEXT: dict[bytes, Callable[[Run], object]] = {
+    b"agent_id": lambda run: run.agent_id,
+    b"timestamp": _milliseconds,
+    b"trace_id": lambda run: run.trace_id,
+    b"permissions": lambda _: [],
+    b"binding_extensions": lambda _: {},
+}
+
+HOST_FUNCTIONS: dict[tuple[str, str], HostFunction] = {
+    ("env", "log"): HostFunction("ii", "", _log),
+    ("rotifer", "log"): HostFunction("iii", "", _level_log),
+    ("rotifer", "readContext"): HostFunction("iiii", "i", _read_context),
+    ("rotifer", "remainingBudget"): HostFunction("", "I", lambda run: run.fuel()),
+    ("rotifer", "logicalTimestamp"): HostFunction("", "I", _milliseconds),
+    ("rotifer", "readMemory"): HostFunction("iiii", "i", memory_call("read")),
+    ("rotifer", "writeMemory"): HostFunction("iiii", "i", memory_call("write")),
+    ("rotifer", "queryMemory"): HostFunction("iiii", "i", memory_call("query")),
+    ("rotifer", "deleteMemory"): HostFunction("iiii", "i", memory_call("delete")),
+}

@@ -1,0 +1,101 @@
+"""An instance of a module: made for one run, called, and left for a reason that is told."""
+
+from __future__ import annotations
+
+from ctypes import byref, c_void_p
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from rotifer_bridge import _wasm_api as api
+from rotifer_bridge._wasm_limits import timed_out, trapped
+from rotifer_bridge.errors import GeneFailed, RunError
+
+if TYPE_CHECKING:
+    from rotifer_bridge._wasm_run import Run
+
+__all__ = ["Instance"]
+
+_I32 = 0  # wasmtime's number of the kind
+
+
+class Instance:
+    """The instance of one run; making it runs the module's start function.
+
+    Args:
+        pre: the linked module (`Linked.pre`).
+        run: its run.
+
+    Raises:
+        GeneFailed: it trapped, or cannot be instantiated.
+        RunTimedOut: its time was used up.
+        RunError: it was stopped.
+    """
+
+    def __init__(self, pre: c_void_p, run: Run) -> None:
+        self.run = run
+        self._instance = api.InstanceHandle()
+        self._trap = c_void_p()
+        self._check(api.instantiate(pre, run.context, byref(self._instance), byref(self._trap)))
+        run.take_memory(self._export(b"memory"))
+
+    def call(self, name: bytes, *arguments: int, results: int = 1) -> int:
+        """Call an export that takes i32 arguments.
+
+        Args:
+            name: of an export whose type was checked.
+            arguments: unsigned numbers.
+            results: how many i32 it gives, none or one.
+
+        Returns:
+            The result as an unsigned number; 0 for none.
+
+        Raises:
+            RunError: as the class says.
+        """
+        item = self._export(name)
+        values = (api.Value * len(arguments))()
+        for value, argument in zip(values, arguments, strict=True):
+            value.kind = _I32
+            value.of.i32 = argument
+        given = (api.Value * 1)()
+        self._check(
+            api.func_call(
+                self.run.context,
+                byref(item.of.func),
+                values,
+                len(values),
+                given,
+                results,
+                byref(self._trap),
+            )
+        )
+        return given[0].of.i32 & 0xFFFFFFFF if results else 0
+
+    def _export(self, name: bytes) -> Any:
+        item = api.Extern()
+        found = api.instance_export(
+            self.run.context, byref(self._instance), name, len(name), byref(item)
+        )
+        assert found, "it was there when the module was checked"
+        return item
+
+    def _check(self, error: int | None) -> None:
+        if error or self._trap.value:
+            self._failed(error)
+
+    def _failed(self, error: int | None) -> NoReturn:
+        """Say why the module was left before its end."""
+        run = self.run
+        said = api.take_error(error)
+        name = where = None
+        if self._trap.value:
+            name, where = api.take_trap(self._trap)
+            self._trap = c_void_p()
+        if run.stop is not None:
+            raise run.stop
+        if run.expired:
+            raise timed_out(run.gene, run.time_limit)
+        if run.cancelled:
+            raise RunError(f"gene '{run.gene}' was stopped before it answered", code="E0052")
+        if said is None:
+            raise trapped(run.gene, name, where, limits=run.limits, memory=run.size())
+        raise GeneFailed(f"gene '{run.gene}' could not be started: {said}", code="E0052")

@@ -1,0 +1,63 @@
+"""What a WASM gene prints, cut into lines and bounded as a worker's is (`_log`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rotifer_bridge._log import LINE_LIMIT, RUN_LIMIT, dropped_note
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["LogLines"]
+
+
+class LogLines:
+    """The lines of one run.
+
+    Args:
+        on_line: called with each line.
+    """
+
+    def __init__(self, on_line: Callable[[str], object]) -> None:
+        self._on_line = on_line
+        self._rest = b""
+        self._shown = 0
+        self._dropped = 0
+
+    def say(self, data: bytes) -> None:
+        """Whole lines: a message of the gene's."""
+        # The line feed counts: so many empty lines are not for nothing either.
+        taken = self._admit(data + b"\n")
+        if taken:
+            for line in taken.removesuffix(b"\n").split(b"\n"):
+                self._emit(line)
+
+    def feed(self, data: bytes) -> None:
+        """A piece of a stream, which need not end with a line."""
+        *lines, rest = (self._rest + self._admit(data)).split(b"\n")
+        for line in lines:
+            self._emit(line)
+        if len(rest) > LINE_LIMIT:
+            self._emit(rest)
+            rest = b""
+        self._rest = rest
+
+    def end(self, gene: str) -> None:
+        """Give out an unfinished last line, and say how much was dropped."""
+        if self._rest:
+            self._emit(self._rest)
+            self._rest = b""
+        if self._dropped:
+            self._on_line(dropped_note(gene, self._shown, self._dropped))
+
+    def _admit(self, data: bytes) -> bytes:
+        taken = data[: RUN_LIMIT - self._shown]
+        self._shown += len(taken)
+        self._dropped += len(data) - len(taken)
+        return taken
+
+    def _emit(self, line: bytes) -> None:
+        for start in range(0, len(line) or 1, LINE_LIMIT):
+            piece = line[start : start + LINE_LIMIT]
+            self._on_line(piece.decode("utf-8", "replace").rstrip("\r"))
