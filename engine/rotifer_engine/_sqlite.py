@@ -330,8 +330,9 @@ class SqliteTransaction:
             assert row is not None, "it was made by the line above"
             self._number = row[0]
         retention = entry.retention_policy
+        # `replaced` was found under the same lock: it says which of the two it must be.
         self._link.run(
-            sql.PUT,
+            sql.CREATE if replaced is None else sql.UPDATE,
             (
                 self._number,
                 entry.key.encode(),

@@ -252,21 +252,25 @@ SELECT e.key, e.size, {COLUMNS} FROM agent_memory_entry e
 WHERE e.agent = ?1 AND e.update_order > ?2 ORDER BY e.update_order
 """  # noqa: S608
 
-#: An upsert, never REPLACE, which would lose createdBy and createdAt and count a row twice.
-PUT = """
+#: agent number, key, category, size, creator, its domain, last gene, created, updated, the access
+#: policy's three, follows, the retention policy's three, expiry, order, value -> nothing.
+CREATE = """
 INSERT INTO agent_memory_entry (
     agent, key, category, size, created_by, created_domain, last_accessed_by, created_at,
     updated_at, read_scope, write_scope, share_policy, follows_agent, max_retention_days,
     auto_delete, anonymization, expires_at, update_order, value)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (agent, key) DO UPDATE SET
-    category = excluded.category, size = excluded.size,
-    last_accessed_by = excluded.last_accessed_by, updated_at = excluded.updated_at,
-    read_scope = excluded.read_scope, write_scope = excluded.write_scope,
-    share_policy = excluded.share_policy, follows_agent = excluded.follows_agent,
-    max_retention_days = excluded.max_retention_days, auto_delete = excluded.auto_delete,
-    anonymization = excluded.anonymization, expires_at = excluded.expires_at,
-    update_order = excluded.update_order, value = excluded.value
+"""
+
+#: The same arguments, for a row that is there: never REPLACE, which would lose createdBy and
+#: createdAt and count a row twice. Not an upsert either: it may fail half-way, for all that SQLite
+#: knows, so each one gets a journal of its own: 64 KiB of fresh memory, four times the time.
+UPDATE = """
+UPDATE agent_memory_entry SET
+    category = ?3, size = ?4, last_accessed_by = ?7, updated_at = ?9, read_scope = ?10,
+    write_scope = ?11, share_policy = ?12, follows_agent = ?13, max_retention_days = ?14,
+    auto_delete = ?15, anonymization = ?16, expires_at = ?17, update_order = ?18, value = ?19
+WHERE agent = ?1 AND key = ?2
 """
 
 #: agent id, cutoff, other cutoff -> live entries that follow the agent; how many of them are gone
