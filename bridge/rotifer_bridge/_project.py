@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rotifer_bridge._launch import Launched
     from rotifer_bridge._record import AgentRecord
     from rotifer_engine import AgentMemory, AuditLog, Erased, SqliteStore, Telemetry
+    from rotifer_engine.layers import Layers
 
 __all__ = ["CONFIG_FILE", "Project", "find_root"]
 
@@ -137,16 +138,9 @@ class Project:
             ProjectError: a private folder cannot be made, or a link stands in its place.
             AgentMemoryError: the database cannot be opened.
         """
-        from rotifer_engine import AgentMemory, AuditLog, SqliteStore, Telemetry, telemetry_enabled
+        from rotifer_engine import AgentMemory
 
-        if self._shared is None:
-            self.make_state_dirs()
-            self._shared = (
-                SqliteStore(self.database_path),
-                AuditLog(self.audit_path),
-                Telemetry(self.telemetry_path, enabled=telemetry_enabled(os.environ)),
-            )
-        store, audit, telemetry = self._shared
+        store, audit, telemetry = self._stores()
         return AgentMemory(
             store,
             record.id,
@@ -155,6 +149,31 @@ class Project:
             audit=audit,
             telemetry=telemetry,
         )
+
+    def layers(self) -> Layers:
+        """The layers of the project, in the same database.
+
+        Raises:
+            ProjectError: a private folder cannot be made, or a link stands in its place.
+            AgentMemoryError: the database cannot be opened.
+        """
+        from rotifer_engine.layers import Layers
+
+        store, audit, _ = self._stores()
+        return Layers(store, audit=audit)
+
+    def _stores(self) -> tuple[SqliteStore, AuditLog, Telemetry]:
+        """Where everything is kept and recorded, opened when it is first asked for."""
+        from rotifer_engine import AuditLog, SqliteStore, Telemetry, telemetry_enabled
+
+        if self._shared is None:
+            self.make_state_dirs()
+            self._shared = (
+                SqliteStore(self.database_path),
+                AuditLog(self.audit_path),
+                Telemetry(self.telemetry_path, enabled=telemetry_enabled(os.environ)),
+            )
+        return self._shared
 
     def close(self) -> None:
         """Close the database, if it was opened; a later `memory` opens it again."""
