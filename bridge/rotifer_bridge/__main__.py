@@ -48,7 +48,7 @@ def _run(argv: list[str]) -> int:
     if argv[:2] == ["agent", "run"] and not {"-h", "--help"} & set(argv):
         from rotifer_bridge._early import launch_early
 
-        launched = launch_early()
+        launched = launch_early(argv[2:])
     from rotifer_bridge._cli import run
 
     return run(argv, launched)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 
+from rotifer_bridge._foresee import foreseen
+from rotifer_bridge._grants import NO_GRANTS, Fence, fence_of
 from rotifer_bridge._launch import Launched, launch
 from rotifer_bridge._node import Node, find_node
 from rotifer_bridge._root import find_root
@@ -16,25 +18,34 @@ from rotifer_shim import SHIM_DIR
 __all__ = ["launch_early", "launch_in"]
 
 
-def launch_in(root: str, node: Node, inspector: tuple[str, ...] = ()) -> Launched:
-    """Start a worker's process that may read a project's npm packages, and nothing else of it.
+def launch_in(
+    root: str, node: Node, inspector: tuple[str, ...] = (), *, fence: Fence | None = None
+) -> Launched:
+    """Start a worker's process.
 
     Args:
         root: the project's folder.
         node: the Node to run.
         inspector: see `launch`.
+        fence: what it may touch; left out, the project's npm packages and nothing else of it.
     """
-    modules = os.path.join(root, "node_modules")
-    return launch(node.path, SHIM_DIR, [modules] if os.path.isdir(modules) else [], inspector)
+    fence = fence or fence_of(root, os.path.join(root, "genes"), None, NO_GRANTS)
+    return launch(node.path, SHIM_DIR, root, fence, inspector)
 
 
-def launch_early() -> Launched | None:
+def launch_early(words: list[str]) -> Launched | None:
     """Start a worker for the project of the working folder; None where that cannot be done.
 
     Whatever is wrong is said later, by the code that would have started it.
+
+    Args:
+        words: what stands behind ``agent run`` on the command line.
     """
     try:
         root = find_root()
-        return None if root is None else launch_in(root, find_node(root))
+        fence = None if root is None else foreseen(root, words)
+        if root is None or fence is None:
+            return None
+        return launch_in(root, find_node(root), fence=fence)
     except (RotiferError, OSError):
         return None

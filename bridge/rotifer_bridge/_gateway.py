@@ -18,7 +18,13 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rotifer_bridge._gateway_rules import GatewayRefusal, Network, RateWindow, network_of
+from rotifer_bridge._gateway_rules import (
+    GatewayRefusal,
+    Network,
+    RateWindow,
+    network_of,
+    parse_network,
+)
 from rotifer_bridge.errors import RunError
 
 if TYPE_CHECKING:
@@ -282,12 +288,21 @@ class Gateway:
                 self._channel.sendall(frame)
 
 
-def opener(gene: Gene) -> Callable[[int], Gateway]:
-    """What opens a Hybrid gene's gateway on a descriptor; all that it opens count together.
+def opener(
+    gene: Gene, *, own: bool = True, hosts: tuple[str, ...] = ()
+) -> Callable[[int], Gateway]:
+    """What opens a gene's gateway on a descriptor; all that it opens count together.
+
+    Args:
+        gene: the gene.
+        own: whether its own ``network`` counts; a Hybrid gene's does.
+        hosts: what the deployer lets it reach besides.
 
     Raises:
         GeneError: the gene's ``network`` cannot be used.
     """
-    network = network_of(gene)
+    network = network_of(gene) if own else parse_network({})
+    more = parse_network({"allowedDomains": list(hosts)}).allowed_domains
+    network = network._replace(allowed_domains=(*network.allowed_domains, *more))
     window = RateWindow(network.requests_per_minute)
     return lambda fd: Gateway(fd, network, window)

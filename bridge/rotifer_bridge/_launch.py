@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import os
 
-from rotifer_bridge._spawn import cannot_start, spawn, stream_pair, tether
+from rotifer_bridge._grants import Fence
+from rotifer_bridge._sandbox import environment, fenced, node_command
+from rotifer_bridge._sandbox_here import wall_here
+from rotifer_bridge._spawn import cannot_start, spawn, stream_pair
 
 TYPE_CHECKING = False  # `typing` takes 5 ms, and Node is not started yet (design §5a)
 if TYPE_CHECKING:
@@ -16,9 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Launched", "discard", "end_all", "launch", "live"]
 
-_HEAP_MIB = 1_024  # [ours]; a gene that needs more says so by running out of it
 _SIGKILL = 9
-_KEPT = ("TZ", "LANG", "LC_ALL")
 
 
 live: dict[int, Lock | None] = {}
@@ -36,30 +37,48 @@ class Launched:
             Every worker has one: it is started before anybody knows which gene it gets.
         stdout: the descriptor that its standard output is read from.
         stderr: the same for standard error.
+        fence: what it may touch.
+        wall: what stands round it (`_sandbox.WALLS`).
     """
 
-    __slots__ = ("channel", "gateway", "pid", "stderr", "stdout")
+    __slots__ = ("channel", "fence", "gateway", "pid", "stderr", "stdout", "wall")
 
-    def __init__(self, pid: int, channel: int, gateway: int, stdout: int, stderr: int) -> None:
+    def __init__(  # noqa: PLR0917 - six numbers and words that belong together
+        self,
+        pid: int,
+        channel: int,
+        gateway: int,
+        stdout: int,
+        stderr: int,
+        fence: Fence,
+        wall: str,
+    ) -> None:
         self.pid = pid
+        self.fence = fence
+        self.wall = wall
         self.channel = channel
         self.gateway = gateway
         self.stdout = stdout
         self.stderr = stderr
 
 
-def launch(node: str, shim: str, readable: list[str], inspector: tuple[str, ...] = ()) -> Launched:
+def launch(
+    node: str, shim: str, root: str, fence: Fence, inspector: tuple[str, ...] = ()
+) -> Launched:
     """Start a worker.
 
     Args:
         node: the path of the Node to run.
-        shim: the folder of the shim's files.
-        readable: folders it may read, beside the shim.
+        shim: the folder of the shim's files, that it may read.
+        root: the project's folder.
+        fence: what else it may touch.
         inspector: Node's flags for a debugger; with them its port must be reachable from outside.
 
     Raises:
         NodeError: it cannot be started.
+        UsageError: the environment asks for a sandbox that there is not.
     """
+    wall = wall_here(root, node)
     opened: list[int] = []
     try:
         ours, theirs = stream_pair()
@@ -72,9 +91,14 @@ def launch(node: str, shim: str, readable: list[str], inspector: tuple[str, ...]
         opened += (err, their_err)
         null = os.open(os.devnull, os.O_RDONLY)
         opened.append(null)
-        command = tether(_command(node, shim, readable, inspector))
+        walls = fence
+        if inspector:
+            walls = Fence(fence.folder, fence.readable, fence.writable, network=True)
+        hidden = wall == "bubblewrap"
+        command = node_command(node, shim, fence, inspector, hidden=hidden)
+        command = fenced(wall, command, walls, (shim,))
         descriptors = {0: null, 1: their_out, 2: their_err, 3: theirs, 4: their_gateway}
-        pid = spawn(command, _environment(), descriptors)
+        pid = spawn(command, environment(), descriptors)
     except BaseException as error:
         for fd in opened:
             os.close(fd)
@@ -84,7 +108,7 @@ def launch(node: str, shim: str, readable: list[str], inspector: tuple[str, ...]
     live[pid] = None
     for fd in (theirs, their_gateway, their_out, their_err, null):
         os.close(fd)
-    return Launched(pid, ours, gateway, out, err)
+    return Launched(pid, ours, gateway, out, err, fence, wall)
 
 
 def end_all() -> None:
@@ -123,25 +147,3 @@ def discard(launched: Launched) -> None:
     for fd in (launched.channel, launched.gateway, launched.stdout, launched.stderr):
         if fd >= 0:
             os.close(fd)
-
-
-def _command(node: str, shim: str, readable: list[str], inspector: tuple[str, ...]) -> list[str]:
-    # A '*' in a granted path would be a wildcard (design §5): such a folder is not granted.
-    grants = [f"--allow-fs-read={path}" for path in (shim, *readable) if "*" not in path]
-    return [
-        node,
-        "--permission",
-        *grants,
-        "--disable-sigusr1",
-        *inspector,
-        f"--max-old-space-size={_HEAP_MIB}",
-        "--disable-warning=ExperimentalWarning",
-        "--disable-warning=SecurityWarning",
-        os.path.join(shim, "worker.cjs"),
-    ]
-
-
-def _environment() -> dict[str, str]:
-    """A fixed list: nothing else of the supervisor's environment reaches a gene."""
-    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    return {"PATH": "/usr/bin:/bin", **kept}

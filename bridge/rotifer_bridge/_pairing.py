@@ -26,12 +26,11 @@ class Pairing:
     """One worker's place, together with its service thread.
 
     Args:
-        pid: the worker's process.
         tid: the service thread's native id.
     """
 
-    def __init__(self, pid: int, tid: int) -> None:
-        self.pid, self.tid = pid, tid
+    def __init__(self, tid: int) -> None:
+        self.pid, self.tid = 0, tid
         self.held = False
         """Whether the worker is paired now."""
         self._given_up = False
@@ -41,12 +40,21 @@ class Pairing:
         """A run begins: pair, if no other worker of this process is running; else part all."""
         with _place.lock:
             _place.running.add(self)
-            if len(_place.running) > 1:
-                for other in _place.running:
-                    other.part()
-            elif not (self.held or self._given_up):
-                self.held = _place.gather(self)
-                self._waited = self._wait()
+            self._settle()
+
+    def found(self, pid: int) -> None:
+        """The worker's Node is there, and this is its process; a run is going on."""
+        with _place.lock:
+            self.pid = pid
+            self._settle()
+
+    def _settle(self) -> None:
+        if len(_place.running) > 1:
+            for other in _place.running:
+                other.part()
+        elif self.pid and not (self.held or self._given_up):
+            self.held = _place.gather(self)
+            self._waited = self._wait()
 
     def leave(self) -> None:
         """The run has ended. Stays paired: the next run finds it so."""

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 from rotifer_bridge._composition import parse_composition
 from rotifer_bridge._files import read_regular, write_atomic
+from rotifer_bridge._grants import Grants, parse_grants
 from rotifer_bridge._json import NotJSON, dump_pretty, parse_json
 from rotifer_bridge._names import check_gene_name, did_you_mean, is_safe_agent_name, shown, typed
-from rotifer_bridge.errors import AgentError, GeneError, ProjectError, RotiferError
+from rotifer_bridge.errors import AgentError, GeneError, ProjectError, RotiferError, UsageError
 from rotifer_engine import (
     DEFAULT_DATA_POLICY,
     DEFAULT_QUOTA_BYTES,
@@ -54,6 +55,7 @@ class AgentRecord(NamedTuple):
     created_at: str
     memory_quota_bytes: int
     data_policy: DataPolicy
+    grants: Grants
     document: dict[str, Any]
     path: str
 
@@ -251,6 +253,7 @@ def _parse(document: object, path: str) -> AgentRecord:
         created_at=_text(document, "createdAt", path, ""),
         memory_quota_bytes=_quota(document.get("memoryQuotaBytes", DEFAULT_QUOTA_BYTES), path),
         data_policy=_data_policy(document.get("dataPolicy"), path),
+        grants=_grants(document.get("grants"), path),
         document=document,
         path=path,
     )
@@ -280,3 +283,10 @@ def _data_policy(value: object, path: str) -> DataPolicy:
         return DataPolicy.parse(value, "dataPolicy")
     except InvalidInput as error:
         raise AgentError(error.message, where=path, help=_REMEDY) from None
+
+
+def _grants(value: object, path: str) -> Grants:
+    try:
+        return parse_grants(value)
+    except UsageError as error:
+        raise AgentError(error.message, where=path, help=error.help or _REMEDY) from None

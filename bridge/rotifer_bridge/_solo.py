@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rotifer_bridge._failure import REFUSAL, is_refusal, refusal
 from rotifer_bridge._gene import refuse_unsigned
+from rotifer_bridge._grants import NO_GRANTS, Grants
 from rotifer_bridge._json import NotJSON, parse_json
+from rotifer_bridge._result import ignore
 from rotifer_bridge._runnable import gene_fault
 from rotifer_bridge._warm import gateway_of, start_worker
 from rotifer_bridge.errors import GeneError, GeneFailed, UsageError
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from rotifer_bridge._gateway import Gateway
     from rotifer_bridge._gene import Gene
     from rotifer_bridge._project import Project
+    from rotifer_bridge._result import OnNote
     from rotifer_bridge._worker import Worker
 
 __all__ = ["ENTRY_POINTS", "Solo", "check_runnable"]
@@ -56,6 +59,8 @@ class Solo:
         door: its way to a memory.
         on_log: called with the gene's name and each line it prints.
         time_limit: seconds for making the sources ready.
+        grants: what the deployer lets it do.
+        on_note: called with what a person should know of this machine's sandbox, once in a project.
     """
 
     def __init__(
@@ -66,7 +71,11 @@ class Solo:
         *,
         on_log: Callable[[str, str], object],
         time_limit: float,
+        grants: Grants = NO_GRANTS,
+        on_note: OnNote = ignore,
     ) -> None:
+        self._grants = grants
+        self._on_note = on_note
         self.gene = gene
         self._project = project
         self._door = door
@@ -93,8 +102,11 @@ class Solo:
             return
         self.close()
         gene, entry = self.gene, self.gene.entry or ""
-        self._gateway = self._gateway or gateway_of(gene)  # kept: a new worker gets no new minute
-        worker = self._worker = start_worker(self._project.root, self._on_log)
+        # Kept: a new worker gets no new minute.
+        self._gateway = self._gateway or gateway_of(gene, self._grants)
+        worker = self._worker = start_worker(
+            self._project, gene, self._on_log, grants=self._grants, on_note=self._on_note
+        )
         from rotifer_bridge._transform import file_url, ready
 
         files = ready(

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Protocol
 from rotifer_bridge._door import Door
 from rotifer_bridge._early import launch_in
 from rotifer_bridge._gene import refuse_unsigned
+from rotifer_bridge._grants import NO_GRANTS, Grants, fence_of
 from rotifer_bridge._launch import Launched, discard
 from rotifer_bridge._node import find_node
 from rotifer_bridge._result import ignore
 from rotifer_bridge._runnable import gene_fault
+from rotifer_bridge._sandbox import WALLS
 from rotifer_bridge._worker import Worker
 from rotifer_bridge.errors import GeneError
 
@@ -62,29 +64,65 @@ class Runner(Protocol):
         """Give everything back. May be repeated."""
 
 
-def start_worker(root: str, on_log: OnLog, launched: Launched | None = None) -> Worker:
+def start_worker(
+    project: Project,
+    gene: Gene,
+    on_log: OnLog,
+    *,
+    launched: Launched | None = None,
+    grants: Grants = NO_GRANTS,
+    on_note: OnNote = ignore,
+) -> Worker:
     """A worker for a project's gene.
 
     Args:
-        root: the project's folder.
+        project: whose gene it is.
+        gene: the gene.
         on_log: see `Worker`.
-        launched: a process that was started for this already (`launch_early`).
+        launched: a process that was started already (`launch_early`); it is used if it may touch
+            just what this gene may, and ended if not.
+        grants: what the deployer lets the gene do.
+        on_note: told, once in a project, that this machine has weaker walls than it could.
+
+    Raises:
+        UsageError: a grant cannot be kept.
     """
-    node = find_node(root)
-    return Worker(launched or launch_in(root, node), node, on_log=on_log)
+    try:
+        fence = fence_of(project.root, project.genes_dir, gene.name, grants)
+        if launched is not None and launched.fence != fence:
+            discard(launched)
+            launched = None
+        node = find_node(project.root)
+    except BaseException:
+        if launched is not None:
+            discard(launched)
+        raise
+    process = launched or launch_in(project.root, node, fence=fence)
+    if process.wall != WALLS[0]:
+        from rotifer_bridge._sandbox_note import weaker
+
+        line = weaker(project.root, node.path, process.wall)
+        if line is not None:
+            on_note(line)
+    return Worker(process, node, on_log=on_log)
 
 
-def gateway_of(gene: Gene) -> Callable[[int], Gateway] | None:
+def gateway_of(gene: Gene, grants: Grants = NO_GRANTS) -> Callable[[int], Gateway] | None:
     """What opens the gene's way to the network, where it has one (projects §6); see `Worker.load`.
+
+    Args:
+        gene: the gene.
+        grants: what the deployer lets it do; granted hosts open a way for any gene.
 
     Raises:
         GeneError: its ``network`` cannot be used.
     """
-    if gene.fidelity != "Hybrid" or "network" not in gene.phenotype:
+    own = gene.fidelity == "Hybrid" and "network" in gene.phenotype
+    if not own and not grants.hosts:
         return None
     from rotifer_bridge._gateway import opener
 
-    return opener(gene)
+    return opener(gene, own=own, hosts=grants.hosts)
 
 
 class WarmGenes:
@@ -103,6 +141,7 @@ class WarmGenes:
         """Whether genes that were installed from outside run."""
         self.note: OnNote = ignore
         """Called with each warning of the run that is going on."""
+        self._grants = record.grants
         self._project = project
         self._record = record
         self._spare = launched
@@ -117,6 +156,15 @@ class WarmGenes:
         if self._memory is None:
             self._memory = self._project.memory(self._record)
         return self._memory
+
+    def grant(self, more: Grants) -> None:
+        """Let the genes do this beside what the record grants, from the next run on."""
+        grants = self._record.grants + more
+        if grants != self._grants:  # what a process may touch is fixed when it starts
+            while self._runners:
+                self._runners.popitem()[1].close()
+            self._gateways.clear()
+            self._grants = grants
 
     def gene(self, name: str) -> Gene:
         """The gene of this name, read when it is first asked for.
@@ -183,13 +231,20 @@ class WarmGenes:
 
     def _under_node(self, gene: Gene, time_limit: float) -> Worker:
         launched, self._spare = self._spare, None
-        worker = start_worker(self._project.root, ignore, launched)
+        worker = start_worker(
+            self._project,
+            gene,
+            ignore,
+            launched=launched,
+            grants=self._grants,
+            on_note=self.note,
+        )
         try:
             from rotifer_bridge._transform import file_url, ready
 
             entry = gene.entry or ""
             if gene.name not in self._gateways:  # kept: a new worker gets no new minute
-                self._gateways[gene.name] = gateway_of(gene)
+                self._gateways[gene.name] = gateway_of(gene, self._grants)
             worker.load(
                 gene.name,
                 gene.folder,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from rotifer_bridge._door import MEMORY_OPS, failure
 from rotifer_bridge._failure import death, failed
+from rotifer_bridge._inmost import end_inmost, inmost, true_status
 from rotifer_bridge._launch import Launched, discard, live
 from rotifer_bridge._log import LogPipe
 from rotifer_bridge._nng import Responder
@@ -79,6 +80,8 @@ class Worker:
         self._events: deque[tuple[str, dict[str, Any], bytes]] = deque()
         self._replies: SimpleQueue[Reply | None] = SimpleQueue()
         self.pid = process.pid
+        self.wall = process.wall
+        """What stands round the process (`_sandbox.WALLS`)."""
         self._owner = os.getpid()
         self._serving = threading.Lock()  # held during a memory call (`end_all`)
         self._out = LogPipe(process.stdout, self._print)
@@ -115,7 +118,7 @@ class Worker:
         for fd in (self._pidfd, self._bell, self._out.fd, self._err.fd):
             self._poll.register(fd, select.POLLIN)
         live[self.pid] = self._serving
-        self._pairing = Pairing(self.pid, self._service.native_id or 0)
+        self._pairing = Pairing(self._service.native_id or 0)
 
     @property
     def alive(self) -> bool:
@@ -253,6 +256,7 @@ class Worker:
                 raise error
             if op == "hello":
                 self._greeted = True
+                self._pairing.found(inmost(self.pid))
                 version = str(message.get("node"))
                 if too_old(version):
                     raise old_node(self.node, version)
@@ -360,11 +364,12 @@ class Worker:
         if self._owner != os.getpid():
             return  # a fork's copy: the process is its parent's
         live.pop(self.pid, None)
+        end_inmost(self.pid, self._pidfd)
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
         try:
             _, status = os.waitpid(self.pid, 0)
-            self._status = os.waitstatus_to_exitcode(status)
+            self._status = true_status(os.waitstatus_to_exitcode(status), self.wall)
         except ChildProcessError:
             self._status = None  # the host program ignores SIGCHLD, or reaped it
         self._out.finish(self.name)

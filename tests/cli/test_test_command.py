@@ -12,6 +12,8 @@ import time
 
 import pytest
 
+from rotifer_bridge._inmost import inmost
+
 from .shapes import SHAPES, make, suite
 
 N = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -144,9 +146,7 @@ def test_the_project_stays_as_it_was(cli, bench):
 
 def test_a_killed_test_leaves_nothing(bench, tmp_path):
     """Killed in the middle of a case, its memory is on no disk, and no process is left."""
-    hang = COUNTER.replace(
-        "return {", "console.log('written', process.pid); for (;;) {}\n  return {"
-    )
+    hang = COUNTER.replace("return {", "console.log('written'); for (;;) {}\n  return {")
     bench.gene("g", {"index.ts": hang})
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -159,7 +159,8 @@ def test_a_killed_test_leaves_nothing(bench, tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        worker = int(process.stderr.readline().split()[-1])
+        assert "written" in process.stderr.readline()
+        worker = worker_of(process)
         open_files = [
             os.readlink(f"/proc/{process.pid}/fd/{fd}")
             for fd in os.listdir(f"/proc/{process.pid}/fd")
@@ -174,6 +175,14 @@ def test_a_killed_test_leaves_nothing(bench, tmp_path):
     assert [] == os.listdir(temporary)
     assert {"cache"} == set(os.listdir(bench.path(".rotifer")))
     assert not [path for path in open_files if path.startswith("/") and "/dev/" not in path and "(deleted)" in path]  # fmt: skip
+
+
+def worker_of(process):
+    """The Node that a running command has started."""
+    node = inmost(process.pid)
+
+    assert node != process.pid
+    return node
 
 
 def _lives(pid):
@@ -418,10 +427,11 @@ def test_folders_with_odd_names(cli, bench):
 def test_ctrl_c(bench):
     """Exit code 130 within a second, no stack, nothing left running."""
     bench.gene(
-        "g", {"index.ts": "export const express = () => { console.log(process.pid); for (;;) {} };"}
+        "g", {"index.ts": "export const express = () => { console.log('up'); for (;;) {} };"}
     )
     with start(bench, "g", "--verbose") as process:
-        worker = int(process.stderr.readline().split()[-1])
+        assert "up" in process.stderr.readline()
+        worker = worker_of(process)
         sent = time.monotonic()
         process.send_signal(signal.SIGINT)
         assert 130 == process.wait(timeout=10)
