@@ -21,20 +21,20 @@ from rotifer_bridge._names import shown
 from rotifer_bridge.errors import ProjectError, UsageError
 from rotifer_engine import AgentMemoryError, format_time, parse_time
 
-__all__ = ["ACTOR_LIMIT", "KINDS", "TOKENS_NAME", "Expired", "Token", "TokenFile", "parse_lifetime"]
+__all__ = ["KINDS", "TOKENS_NAME", "Expired", "Token", "TokenFile", "parse_lifetime"]
 
 TOKENS_NAME = "tokens.json"
 """What the project's tokens file is called, in ``.rotifer``."""
 
 # What a token is bound to, by its kind: the one list of kinds.
 KINDS: dict[str, tuple[str, ...]] = {
-    "actor": ("actor",),
+    "actor": ("actor", "inside"),
     "gene": ("gene", "agentId", "agent", "domain"),
     "deployer": (),
     "admin": (),
 }
 
-ACTOR_LIMIT = 256  # [ours] characters
+_MAY_BE_NONE = frozenset({"inside", "domain"})
 FILE_LIMIT = 4 * 1024 * 1024
 TOKENS_LIMIT = 5_000  # [ours] keeps the file under its limit, and looking it up quick
 LIFETIME_LIMIT_DAYS = 3_650  # [ours]
@@ -266,7 +266,7 @@ def _sound(fields: dict[str, Any]) -> bool:
         _ID.fullmatch(fields["id"]) is not None
         and _DIGEST.fullmatch(fields["sha256"]) is not None
         and all(
-            isinstance(fields[field], str) or (field == "domain" and fields[field] is None)
+            isinstance(fields[field], str) or (field in _MAY_BE_NONE and fields[field] is None)
             for field in KINDS[fields["kind"]]
         )
     )

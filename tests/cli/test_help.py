@@ -64,6 +64,7 @@ def test_the_commands_are_there():
         ("rotifer", "agent", "memory", "export"),
         ("rotifer", "agent", "memory", "import"),
         ("rotifer", "agent", "memory", "check"),
+        ("rotifer", "serve"),
         ("rotifer", "token", "create"),
         ("rotifer", "token", "list"),
         ("rotifer", "token", "revoke"),

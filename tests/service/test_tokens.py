@@ -214,7 +214,7 @@ def test_create_list_revoke(cli, bench):
     bench.gene("a", domain="code.format")
     bench.record(1, "keeper")
     identity = bench.project().gene("a").v2_id
-    for words in (["--actor", "alice"], ["--gene", identity, "--agent", "keeper"], ["--deployer"], ["--admin"]):  # fmt: skip
+    for words in (["--actor", "alice", "--agent", "agent-legal"], ["--gene", identity, "--agent", "keeper"], ["--deployer"], ["--admin"]):  # fmt: skip
         assert 0 == cli("token", "create", *words)[0]
     listed = json.loads(cli("token", "list", "--json")[1])["tokens"]
     shown = cli("token", "list")[1]
@@ -227,7 +227,8 @@ def test_create_list_revoke(cli, bench):
     for words in ("'alice'", "(domain code.format) in agent 'keeper'", "deployer", "administrator"):
         assert words in shown
     code, out, _ = cli("token", "revoke", listed[0]["id"])
-    assert (0, f"Token {listed[0]['id']} of the actor 'alice' revoked\n") == (code, out)
+    assert 0 == code
+    assert f"Token {listed[0]['id']} of the actor 'alice' inside 'agent-legal' revoked\n" == out
     assert listed[1:] == json.loads(cli("token", "list", "--json")[1])["tokens"]
 
 
@@ -261,7 +262,10 @@ def test_a_gene_that_is_not_here_has_no_domain(cli, bench):
         (["--actor", " a"], "is not an actor's name"),
         (["--actor", "a\x1b[2J"], "is not an actor's name"),
         (["--actor", "a" * 257], "is not an actor's name"),
-        (["--actor", "a", "--agent", "b"], "belong to --gene"),
+        (["--actor", "a", "--agent", "b"], "is not the agent of a namespace"),
+        (["--actor", "a", "--agent", "agent-a/b"], "is not the agent of a namespace"),
+        (["--actor", "a", "--domain", "b"], "--domain belongs to --gene"),
+        (["--admin", "--agent", "b"], "--agent to --gene or --actor"),
         (["--gene", GENE], "--gene needs --agent"),
         (["--gene", GENE.upper(), "--agent", "keeper"], "is not a gene's v2 identity"),
         (["--gene", GENE, "--agent", "nobody"], "error[E0050]: agent 'nobody' does not exist"),

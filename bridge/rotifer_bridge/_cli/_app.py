@@ -44,6 +44,7 @@ _ROOT = {
     "agent": "_app:agent",
     "token": "_app:token",
     "node": "_app:node",
+    "serve": "_serve:command",
     "doctor": "_doctor:command",
 }
 

@@ -9,6 +9,7 @@ import click
 from rotifer_bridge._cli._output import note, say, warn
 from rotifer_bridge._names import check_domain, shown
 from rotifer_bridge.errors import UsageError
+from rotifer_engine.layers import LIMITS
 
 if TYPE_CHECKING:
     from rotifer_bridge._project import Project
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["create_command", "list_command", "opened_tokens", "revoke_command"]
 
 _FILE_HELP = "The tokens file to use.  [default: the project's .rotifer/tokens.json]"
+ACTOR_LIMIT = LIMITS["actor"]
 _WHOSE = "--actor, --gene, --deployer and --admin"
 
 
@@ -54,15 +56,15 @@ def _create(
 
     lifetime = None if expires is None else parse_lifetime(expires)
     kind = _kind(actor=actor, gene=gene, deployer=deployer, admin=admin)
-    if kind != "gene" and (agent is not None or domain is not None):
+    if (domain is not None and kind != "gene") or (agent and kind in {"deployer", "admin"}):
         raise UsageError(
-            "--agent and --domain belong to --gene",
-            help=f"leave them out, or say --gene ID in the place of --{kind}",
+            "--domain belongs to --gene, and --agent to --gene or --actor",
+            help=f"leave it out of a token of the kind {kind}",
         )
     project = Project.find()
     bound: dict[str, str | None] = {}
     if kind == "actor":
-        bound = {"actor": _check_actor(actor)}
+        bound = {"actor": _check_actor(actor), "inside": _check_inside(agent)}
     elif kind == "gene":
         bound = _bound_gene(project, gene or "", agent, domain)
     token, text = opened_tokens(project, token_file).create(
@@ -87,13 +89,29 @@ def _kind(*, actor: str | None, gene: str | None, deployer: bool, admin: bool) -
 
 def _check_actor(actor: str | None) -> str:
     """An actor's name, as it may stand in a URL and on a line."""
-    from rotifer_bridge._tokens import ACTOR_LIMIT
-
-    if actor and actor.isprintable() and actor.strip() == actor and len(actor) <= ACTOR_LIMIT:
+    if (
+        actor
+        and actor.isprintable()
+        and actor.strip() == actor
+        and len(actor.encode("utf-8", "replace")) <= ACTOR_LIMIT
+    ):
         return actor
     raise UsageError(
         f"{shown(actor)} is not an actor's name",
-        help=f"use 1 to {ACTOR_LIMIT} printable characters, none of them a space at an end",
+        help=f"use 1 to {ACTOR_LIMIT} bytes of printable text, without a space at an end",
+    )
+
+
+def _check_inside(agent: str | None) -> str | None:
+    """The agent inside which an actor works, as namespaces name it (layers §5)."""
+    if agent is None:
+        return None
+    name = agent.removeprefix("agent-")
+    if name and name != agent and "/" not in name and len(agent) <= ACTOR_LIMIT:
+        return agent
+    raise UsageError(
+        f"--agent: {shown(agent)} is not the agent of a namespace",
+        help="it is agent-NAME, and opens the namespaces agent://NAME/...: agent-legal",
     )
 
 
@@ -192,7 +210,8 @@ def _whose(token: Token) -> str:
 
     bound = token.bound
     if token.kind == "actor":
-        return f"of the actor {shown(bound['actor'])}"
+        inside = f" inside {shown(bound['inside'])}" if bound["inside"] else ""
+        return f"of the actor {shown(bound['actor'])}{inside}"
     if token.kind == "gene":
         domain = f" (domain {bound['domain']})" if bound["domain"] else ""
         gene = short_identity(bound["gene"] or "")
@@ -218,7 +237,10 @@ create_command = click.Command(
     params=[
         _option("--actor", metavar="NAME", help="Of this actor: its own memory layers."),
         _option("--gene", metavar="ID", help="Of the gene with this v2 identity, in --agent."),
-        _option("--agent", metavar="AGENT", help="With --gene: the agent whose memory it is."),
+        _option(
+            "--agent", metavar="AGENT", help="With --gene: the agent whose memory it is. With "
+            "--actor: agent-NAME, the agent inside which the actor works."
+        ),
         _option(
             "--domain", help="With --gene: its domain.  [default: the project's gene's]"
         ),

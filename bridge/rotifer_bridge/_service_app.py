@@ -1,0 +1,180 @@
+"""The service as an ASGI application: routes from the table of calls, one shape for every error."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, nullcontext
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rotifer_bridge._names import shown
+from rotifer_bridge._service_auth import admit, is_loopback_name
+from rotifer_bridge._service_body import read_body
+from rotifer_bridge._service_calls import CALLS, Call
+from rotifer_bridge._service_errors import Refused, error_body, fault_of, status_of
+from rotifer_bridge._service_openapi import openapi_document
+from rotifer_bridge._service_state import Asked, State
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from rotifer_bridge._service_log import Log
+
+__all__ = ["make_app"]
+
+_JSON = "application/json"
+_NO_TURN = nullcontext()
+
+
+def make_app(state: State, log: Log, *, loopback: bool) -> ASGIApp:
+    """The application.
+
+    Args:
+        state: what its requests share.
+        log: where it says what it does.
+        loopback: whether only this machine can reach it; then it answers to no other name.
+    """
+    app = FastAPI(title="Rotifer", docs_url=None, redoc_url=None, redirect_slashes=False)
+    app.openapi = openapi_document  # type: ignore[method-assign]  # the one table says more
+    app.add_exception_handler(HTTPException, _no_route)
+    app.add_route("/healthz", _healthy, methods=["GET"])
+    turns = _Turns()
+    for call in CALLS:
+        app.add_route(call.path, _endpoint(state, call, log, turns), methods=[call.method])
+    return _HostGuard(app) if loopback else app
+
+
+async def _healthy(_: Request) -> Response:
+    return Response(b'{"status":"ok"}', media_type=_JSON)
+
+
+async def _no_route(request: Request, error: Exception) -> Response:
+    """An address or a method that there is not."""
+    status = getattr(error, "status_code", 404)
+    headers = dict(getattr(error, "headers", None) or {})
+    if status == 405:
+        what = f"this address does not take {shown(request.method)}"
+        return _refusal(Refused("METHOD_NOT_ALLOWED", what, headers))
+    return _refusal(Refused("NOT_FOUND", "there is no such address; see /openapi.json"))
+
+
+def _refusal(refused: Refused) -> Response:
+    return Response(
+        error_body(refused.code, refused.message),
+        status_of(refused.code),
+        refused.headers,
+        _JSON,
+    )
+
+
+class _HostGuard:
+    """Refuses what was sent to another machine's name (DNS rebinding)."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand on what is meant for this machine."""
+        if scope["type"] == "http":
+            hosts = [value for name, value in scope["headers"] if name == b"host"]
+            if len(hosts) != 1 or not is_loopback_name(hosts[0].decode("latin-1")):
+                refused = Refused(
+                    "WRONG_HOST",
+                    "the Host header does not name this machine; use 127.0.0.1, [::1] or localhost",
+                )
+                await _refusal(refused)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+class _Turns:
+    """Runs of one agent take turns before they take a thread, so that no other agent waits."""
+
+    def __init__(self) -> None:
+        self._locks: dict[str, tuple[asyncio.Lock, list[None]]] = {}
+
+    @asynccontextmanager
+    async def of(self, agent: str) -> AsyncIterator[None]:
+        lock, waiting = self._locks.setdefault(agent, (asyncio.Lock(), []))
+        waiting.append(None)
+        try:
+            async with lock:
+                yield
+        finally:
+            waiting.pop()
+            if not waiting:
+                self._locks.pop(agent, None)
+
+
+def _endpoint(
+    state: State, call: Call, log: Log, turns: _Turns
+) -> Callable[[Request], Awaitable[Response]]:
+    """What answers a call: let in, read, carry out in a thread, answer."""
+
+    async def carried_out(request: Request) -> Response:
+        token = admit(state, request.headers.getlist("authorization"), call)
+        query = _query(request, call)
+        state.lanes.admit(call.lane)
+        try:
+            body = await read_body(request, call.limit) if call.takes else b""
+            asked = Asked(token, request.path_params, query, body)
+            if call.lane == "run":
+                async with turns.of(asked.path["agent"]):
+                    status, text = await state.lanes.run(
+                        call.lane, _answer, state, call, asked, log
+                    )
+            else:
+                status, text = await state.lanes.run(call.lane, _answer, state, call, asked, log)
+        finally:
+            state.lanes.leave(call.lane)
+        return Response(text, status, media_type=_JSON)
+
+    async def endpoint(request: Request) -> Response:
+        started = perf_counter()
+        try:
+            response = await carried_out(request)
+        except Refused as refused:
+            response = _refusal(refused)
+        log.request(call.method, call.path, response.status_code, perf_counter() - started)
+        return response
+
+    return endpoint
+
+
+def _query(request: Request, call: Call) -> dict[str, str]:
+    """The parameters of the address, each a known one and given once."""
+    query: dict[str, str] = {}
+    known = [parameter.name for parameter in call.query]
+    for name, value in request.query_params.multi_items():
+        if name not in known:
+            knows = f"it knows {', '.join(known)}" if known else "it knows none"
+            raise Refused("INVALID_REQUEST", f"unknown parameter {shown(name)}; {knows}")
+        if name in query:
+            raise Refused("INVALID_REQUEST", f"the parameter {name} was given more than once")
+        query[name] = value
+    return query
+
+
+def _answer(state: State, call: Call, asked: Asked, log: Log) -> tuple[int, bytes]:
+    """Carry the call out, in a thread; never raises."""
+    try:
+        value = call.answer(state, asked)
+        return call.status, _dumps(value)
+    except Exception as error:  # noqa: BLE001 - one request's fault must not be the service's end
+        fault = fault_of(error)
+        if fault is None:
+            log.fault(f"{call.method} {call.path}", error)
+            message = "a fault of the service's own; its log says where"
+            return status_of("INTERNAL_ERROR"), error_body("INTERNAL_ERROR", message)
+        return fault.status, error_body(fault.code, fault.message)
+
+
+def _dumps(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
