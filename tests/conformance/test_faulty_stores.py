@@ -231,8 +231,11 @@ class LooksElsewhere(Faulty):
         super().__init__(inner)
         self.agents = {}
 
-    def read(self, agent_id, key, moment):
+    def begin(self, agent_id):
         self.agents[agent_id] = None
+        return self.inner.begin(agent_id)
+
+    def read(self, agent_id, key, moment):
         found, due = self.inner.read(agent_id, key, moment)
         for other in self.agents:
             found = found or self.inner.read(other, key, moment)[0]
