@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rotifer_bridge._gene import COMPILED
 from rotifer_bridge._json import NotJSON, parse_json
 from rotifer_bridge._names import shown
-from rotifer_bridge._wasm_check import check_module
+from rotifer_bridge._wasm_check import WASI, check_module
 from rotifer_bridge._wasm_limits import TABLE_ELEMENTS, TABLES, Limits
 from rotifer_bridge.errors import GeneError, GeneFailed, RunError
 
@@ -22,6 +22,7 @@ try:
     from rotifer_bridge._wasm_log import LogLines
     from rotifer_bridge._wasm_run import Run
     from rotifer_bridge._wasm_signals import set_aside
+    from rotifer_bridge._wasm_wasi import command
 except ModuleNotFoundError as missing:
     if (missing.name or "").partition(".")[0] != "wasmtime":
         raise
@@ -159,17 +160,24 @@ class WasmGene:
             except RuntimeError as error:
                 raise RunError(f"cannot run gene '{self.name}': {error}", code="E0052") from None
             try:
-                with set_aside(lambda: setattr(run, "cancelled", True)):
-                    instance = Instance(self._linked.pre, run)
-                    text = express(instance, given, allocates=self._allocates)
+                with set_aside(run.end_with):
+                    text = self._called(run, given)
+                if run.stop is not None:
+                    raise run.stop  # it came with the last step
             finally:
                 clock.leave()
                 self.fuel_used = self.limits.fuel - run.fuel()
         finally:
             self._linked.run = None
             api.store_delete(store)
-        log.end(self.name)
+            log.end(self.name)
         return self._checked(text)
+
+    def _called(self, run: Run, given: bytes) -> bytes:
+        instance = Instance(self._linked.pre, run)
+        if self._mode == WASI:
+            return command(instance, given)
+        return express(instance, given, allocates=self._allocates)
 
     def _log(self, line: str) -> None:
         self.on_log(self.name, line)

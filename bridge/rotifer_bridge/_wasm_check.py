@@ -7,7 +7,8 @@ from typing import NamedTuple
 from rotifer_bridge._names import shown
 from rotifer_bridge._text import printable
 from rotifer_bridge._wasm_binary import Layout, NotWasm, read_layout
-from rotifer_bridge._wasm_imports import HOST_FUNCTIONS, signature
+from rotifer_bridge._wasm_host import signature
+from rotifer_bridge._wasm_imports import HOST_FUNCTIONS
 from rotifer_bridge._wasm_limits import PAGE
 from rotifer_bridge.errors import GeneError
 

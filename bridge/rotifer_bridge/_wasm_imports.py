@@ -1,45 +1,25 @@
-"""What a module may import, in one table (wasm-genes §2).
-
-A host function gets the run and the module's arguments as unsigned numbers. It checks every
-pointer, and raises only what is for our own caller.
-"""
+"""What a module may import, in one table (wasm-genes §2)."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
+from rotifer_bridge._wasm_host import HostFunction
 from rotifer_bridge._wasm_memory import TOO_SMALL, memory_call
+from rotifer_bridge._wasm_wasi import WASI_FUNCTIONS
 
 if TYPE_CHECKING:
     from rotifer_bridge._wasm_run import Run
 
-__all__ = ["HOST_FUNCTIONS", "HostFunction", "signature"]
+__all__ = ["HOST_FUNCTIONS"]
 
 _MAX_TEXT = 65_536  # what is read of one log line or context key
 
 _LEVELS = ("debug: ", "", "warn: ", "error: ")
 
 _dumps = json.JSONEncoder(separators=(",", ":")).encode
-
-
-class HostFunction(NamedTuple):
-    """One function that a module may import."""
-
-    parameters: str
-    """A letter each: ``i`` for i32, ``I`` for i64."""
-    result: str
-    """The same, or nothing."""
-    call: Callable[..., Any]
-    """Called with the run and the arguments; of an i64 it gets the lower half."""
-
-
-def signature(function: HostFunction) -> str:
-    """The type as an author writes it."""
-    words = {"i": "i32", "I": "i64"}
-    taken = ", ".join(words[letter] for letter in function.parameters)
-    return f"({taken}) -> {words.get(function.result, '()')}"
 
 
 def _log(run: Run, pointer: int, size: int) -> None:
@@ -92,4 +72,5 @@ HOST_FUNCTIONS: dict[tuple[str, str], HostFunction] = {
     ("rotifer", "writeMemory"): HostFunction("iiii", "i", memory_call("write")),
     ("rotifer", "queryMemory"): HostFunction("iiii", "i", memory_call("query")),
     ("rotifer", "deleteMemory"): HostFunction("iiii", "i", memory_call("delete")),
+    **WASI_FUNCTIONS,
 }

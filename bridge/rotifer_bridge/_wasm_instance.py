@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from rotifer_bridge import _wasm_api as api
 from rotifer_bridge._wasm_limits import timed_out, trapped
+from rotifer_bridge._wasm_wasi import Exited
 from rotifer_bridge.errors import GeneFailed, RunError
 
 if TYPE_CHECKING:
@@ -92,6 +93,8 @@ class Instance:
             self._trap = c_void_p()
         if run.stop is not None:
             raise run.stop
+        if run.exit_code is not None:
+            raise Exited(run.gene, run.exit_code)
         if run.expired:
             raise timed_out(run.gene, run.time_limit)
         if run.cancelled:

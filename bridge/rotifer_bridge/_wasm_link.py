@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from rotifer_bridge import _wasm_api as api
 from rotifer_bridge._wasm_imports import HOST_FUNCTIONS
+from rotifer_bridge._wasm_wasi import Exit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rotifer_bridge._wasm_imports import HostFunction
+    from rotifer_bridge._wasm_host import HostFunction
     from rotifer_bridge._wasm_run import Run
 
 __all__ = ["Linked"]
@@ -109,9 +110,11 @@ class Linked:
                 if result:
                     slots[0] = answer & 0xFFFFFFFF
                     slots[1] = answer >> 32 & 0xFFFFFFFF
+            except Exit:
+                return _trap()
             except BaseException as error:  # noqa: BLE001 - for our caller, after the module
                 if run is not None:
-                    run.stop = run.stop or error
+                    run.end_with(error)
                 return _trap()
             return None
 
@@ -124,7 +127,7 @@ class Linked:
             ticks[0] = _TICKS
         except BaseException as error:  # noqa: BLE001 - as above
             if self.run is not None:
-                self.run.stop = self.run.stop or error
+                self.run.end_with(error)
             return _error()
         return None
 

@@ -65,7 +65,7 @@ class Run:
         self.trace_id = os.urandom(16).hex()
         self.kept: Kept | None = None
         self.stop: BaseException | None = None
-        """What a host function raised: for our own caller, once the module has been left."""
+        """What a host function or a signal raised: for our caller, once the module was left."""
         self.cancelled = False
         """Whether somebody wants the run to end."""
         self.expired = False
@@ -73,9 +73,11 @@ class Run:
         self.exit_code: int | None = None
         """What it gave to ``proc_exit``."""
         self.stdin = b""
-        self.stdout = bytearray()
+        self.stdin_at = 0
+        self.stdout: bytearray | None = None
+        """In WASI mode; else what is written there is printed as log lines."""
         self.stderr = b""
-        """The end of what it wrote there."""
+        """The end of what it wrote there, for the message of a failure."""
         self._memory = api.MemoryHandle()
         self._found = False
 
@@ -129,6 +131,11 @@ class Run:
             api.drop_error(error)
             return 0
         return left.value
+
+    def end_with(self, error: BaseException) -> None:
+        """Have the run end as soon as it can be, with this error; the first one counts."""
+        if self.stop is None:
+            self.stop = error
 
     def over(self) -> bool:
         """Whether the run has to end now; asked at every beat."""

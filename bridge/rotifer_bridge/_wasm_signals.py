@@ -2,8 +2,8 @@
 
 Python calls a signal's handler at the next step of Python code. While a module runs, that step is
 the first one of a host function, before anything there could catch what the handler raises: ctypes
-would print it and go on, and Ctrl-C would be lost. So the handlers are set aside for the run: what
-comes ends the run, and then goes to whom it was for.
+would print it and go on, and Ctrl-C would be lost. So the handlers are wrapped for the run: they
+are called as ever, and what one raises ends the run and comes out of it.
 """
 
 from __future__ import annotations
@@ -27,31 +27,30 @@ _SIGNALS = (
 
 
 @contextmanager
-def set_aside(on_signal: Callable[[], object]) -> Iterator[None]:
-    """Hold back this process's signals; they are handed on at the end.
+def set_aside(on_raise: Callable[[BaseException], object]) -> Iterator[None]:
+    """Let no handler of a signal raise where that would be lost.
 
     Args:
-        on_signal: called when one comes; it must not raise.
+        on_raise: called with what one raised; it must not raise.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # no handler ever runs here
         return
-    came: list[int] = []
+    handlers: dict[int, Any] = {}
 
-    def note(number: int, _frame: object) -> None:
-        came.append(number)
-        on_signal()
+    def call(number: int, frame: object) -> None:
+        try:
+            handlers[number](number, frame)
+        except BaseException as error:  # noqa: BLE001 - whatever it is
+            on_raise(error)
 
-    before: dict[int, Any] = {}
     try:
         for number in _SIGNALS:
             handler = signal.getsignal(number)
             if callable(handler) and not isinstance(handler, signal.Handlers):
-                before[number] = handler
-                signal.signal(number, note)
+                handlers[number] = handler
+                signal.signal(number, call)
         yield
     finally:
-        for held, handler in before.items():
+        for held, handler in handlers.items():
             signal.signal(held, handler)
-        for arrived in came:
-            before[arrived](arrived, None)

@@ -11,7 +11,7 @@ import threading
 
 import pytest
 
-from rotifer_bridge import _transform_cache
+from rotifer_bridge import _cache_folder, _transform_cache
 
 
 @pytest.mark.parametrize("source", [b"exports.a = 1", b"enum E { A }", b"let a: 1", b"let a: ;"])
@@ -182,7 +182,7 @@ def test_bounded(making, monkeypatch):
     os.utime(left, ns=(1, 1))
     mine = making.cache / "notes.txt"
     mine.write_text("not ours")
-    monkeypatch.setattr(_transform_cache, "MAX_BYTES", first.stat().st_size + 10)
+    monkeypatch.setattr(_cache_folder, "MAX_BYTES", first.stat().st_size + 10)
 
     making({"index.ts": b"export const express = (y: number): number => y;\n"})
 
