@@ -81,9 +81,9 @@ class SqliteLayerTransaction:
         row = self._link.one(_TEXT.find(), {"actor": self._actor, "entry_id": entry_id})
         return None if row is None else entry_of(row)
 
-    def put(self, entry: LayerEntry) -> None:
+    def put(self, entry: LayerEntry, *, replaces: bool) -> None:
         """Insert the entry, or replace the one with its id."""
-        self._link.run(_TEXT.put(), values_of(entry))
+        self._link.run(_TEXT.update() if replaces else _TEXT.create(), values_of(entry))
 
     def rows(self, layer: str, namespace: str | None) -> Iterator[LayerRow]:
         """The actor's rows of a layer, oldest first."""

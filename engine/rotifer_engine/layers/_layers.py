@@ -192,7 +192,7 @@ class Layers:
                 entry, stored = _after(tx, draft, actor, now, order + 1)
                 if entry != stored:
                     order += 1
-                    tx.put(entry)
+                    tx.put(entry, replaces=stored is not None)
                     action = "memory.layer_create" if stored is None else "memory.layer_update"
                     records.append(LayerRecord(action, operation, _row_of(entry)))
                 saved.append(entry)

@@ -131,7 +131,7 @@ class Text(NamedTuple):
                 f"{ROOM} AND e.namespace = {self.mark('channel')}"
                 f" AND e.actor <> '' AND e.actor <> {self.mark('actor')}"
             )
-        return where or ["1 = 0"]
+        return where or ["e.actor = '' AND 1 = 0"]
 
     def _page(self, wheres: list[str], window: str | None = None) -> str:
         """The rows of all the places together, newest first. Only ids are sorted, not contents."""
@@ -158,19 +158,20 @@ class Text(NamedTuple):
         """Binds actor and entry_id."""
         return f"SELECT {', '.join(_COLUMNS)} FROM {TABLE} {self._one()}"  # noqa: S608
 
-    def put(self) -> str:
-        """An upsert, never REPLACE; binds :func:`values_of`."""
+    def create(self) -> str:
+        """Binds :func:`values_of`."""
         columns = (*_COLUMNS, "size")
         values = ", ".join(map(self.mark, columns))
+        return f"INSERT INTO {TABLE} ({', '.join(columns)}) VALUES ({values})"  # noqa: S608
+
+    def update(self) -> str:
+        """Never REPLACE, which would lose created_at; binds :func:`values_of`."""
         changes = ", ".join(
-            f"{column} = excluded.{column}"
-            for column in columns
+            f"{column} = {self.mark(column)}"
+            for column in (*_COLUMNS, "size")
             if column not in {"actor", "entry_id", "created_at"}
         )
-        return (
-            f"INSERT INTO {TABLE} ({', '.join(columns)}) VALUES ({values})"  # noqa: S608
-            f" ON CONFLICT (actor, entry_id) DO UPDATE SET {changes}"
-        )
+        return f"UPDATE {TABLE} SET {changes} {self._one()}"  # noqa: S608
 
     def remove(self) -> str:
         """Binds actor and entry_id."""

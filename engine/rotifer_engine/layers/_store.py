@@ -76,8 +76,8 @@ class LayerTransaction(Protocol):
         """The actor's entry with this id."""
         ...  # pragma: no cover
 
-    def put(self, entry: LayerEntry) -> None:
-        """Insert the entry, or replace the one with its id."""
+    def put(self, entry: LayerEntry, *, replaces: bool) -> None:
+        """Insert the entry, or replace the one with its id, which was found in here."""
         ...  # pragma: no cover
 
     def rows(self, layer: str, namespace: str | None) -> Iterator[LayerRow]:
