@@ -1,4 +1,4 @@
-"""Testing a gene: the checks, then its suite, in one warm worker (projects §5).
+"""Testing a gene: the checks, then its suite, in one warm worker or sandbox (projects §5).
 
 Whatever the gene writes meanwhile goes into memories of the test's own that are on no disk: one for
 the check that it runs, one shared by the suite's cases in their order, one for the property. The
@@ -111,12 +111,14 @@ class _Test:
         self._name = name
         self._on_outcome = on_outcome
         self._started = perf_counter()
+        self._fuel: int | None = None  # used since the outcome before
 
     def add(self, outcome: Outcome) -> None:
-        """Keep it and tell it, with the time since the one before."""
+        """Keep it and tell it, with the time and the fuel since the one before."""
         now = perf_counter()
-        outcome = outcome._replace(duration_ms=round((now - self._started) * 1000, 3))
-        self._started = now
+        took = round((now - self._started) * 1000, 3)
+        outcome = outcome._replace(duration_ms=took, fuel=self._fuel)
+        self._started, self._fuel = now, None
         self.outcomes.append(outcome)
         self._on_outcome(outcome)
 
@@ -130,14 +132,13 @@ class _Test:
     ) -> None:
         """The checks, then the suite."""
         try:
-            # Whether it is compiled is no matter here: it is the source that is tested.
-            check_runnable(gene, sandbox=False, trust_unsigned=trust_unsigned)
+            check_runnable(gene, sandbox=True, trust_unsigned=trust_unsigned)
             runnable: GeneError | None = None
         except GeneError as error:
             runnable = error
         if runnable is None:
             # Node takes its time to start: the first checks are made meanwhile. What is wrong with
-            # the sources is said by the check that they run.
+            # the sources, or the module, is said by the check that it runs.
             with suppress(GeneError):
                 solo.start()
         self._check(1)
@@ -183,24 +184,21 @@ class _Test:
         else:
             self._check(4, "skipped", "needs check 2")
         if runnable is not None:
-            if gene.entry is not None:  # it is there, but nobody vouches for it
-                self._check(5)
-                self.fail("check", 6, CHECKS[6], runnable)
-            elif gene.compiled:
-                self._check(5, "skipped", "it is WASM alone, which this version does not run")
-                self._check(6, "skipped", "this version does not run WASM")
-            else:
+            if gene.entry is None and not gene.compiled:
                 self.fail("check", 5, CHECKS[5], runnable)
                 self._check(6, "skipped", "needs check 5")
+            else:  # it is there, but nobody vouches for it, or there is no wasmtime
+                self._source_check(gene)
+                self.fail("check", 6, CHECKS[6], runnable)
             self._check(7, "skipped", "needs check 6")
             return
-        self._check(5)
+        self._source_check(gene)
         if not fits:
             self._check(6, "skipped", "needs check 4")
             self._check(7, "skipped", "needs check 6")
             return
         try:
-            output = solo.run(given, time_limit=TIME_LIMIT)
+            output = self._run(solo, given, TIME_LIMIT)
         except (GeneError, RunError) as error:
             error.message += f"; the input was {clipped(given)}"
             self.fail("check", 6, CHECKS[6], error)
@@ -212,6 +210,19 @@ class _Test:
             self._check(7, *(("failed", f"{clipped(output)}: {found[0]}") if found else ()))
         else:
             self._check(7, "skipped", "needs check 3")
+
+    def _source_check(self, gene: Gene) -> None:
+        if gene.entry is None:
+            self._check(5, "skipped", "it is WASM alone")
+        else:
+            self._check(5)
+
+    def _run(self, solo: Solo, given: object, time_limit: float) -> Any:
+        try:
+            return solo.run(given, time_limit=time_limit)
+        finally:
+            if solo.fuel is not None:
+                self._fuel = (self._fuel or 0) + solo.fuel
 
     # -- the suite
 
@@ -247,7 +258,7 @@ class _Test:
         negative = bool(faults(gene.phenotype["inputSchema"], case.input))
         name = "negative" if negative else "positive"
         try:
-            output = solo.run(case.input, time_limit=case.time_limit)
+            output = self._run(solo, case.input, case.time_limit)
         except Refused as error:
             if negative:
                 self.add(Outcome("case", number, name, "passed"))
@@ -278,7 +289,7 @@ class _Test:
         for number, given in enumerate(inputs, 1):
             which = f"input {number} of seed {suite.seed}: {clipped(given)}"
             try:
-                output = solo.run(given, time_limit=TIME_LIMIT)
+                output = self._run(solo, given, TIME_LIMIT)
             except (GeneError, RunError) as error:
                 error.message = f"{which}: {error.message}"
                 self.fail(name, 0, name, error)

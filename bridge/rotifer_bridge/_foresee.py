@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 
 __all__ = ["foreseen"]
 
+_COMPILED = "gene.ir.wasm"
 _MOST = 4 * 1024 * 1024
 _MOST_RECORDS = 2_000  # of so many a head start takes longer than it saves
 
 
 def foreseen(root: str, words: list[str]) -> Fence | None:
-    """What the first gene of the agent named on a command line may touch; None if that is unclear.
+    """What the first gene of the agent named on a command line may touch.
+
+    None if that is unclear, or if the gene runs in no process.
 
     Args:
         root: the project's folder.
@@ -43,6 +46,9 @@ def foreseen(root: str, words: list[str]) -> Fence | None:
     if not isinstance(gene, str) or "/" in gene or gene.startswith("."):
         return None
     genes_dir = os.path.normpath(os.path.join(root, folder))
+    # A compiled gene (`_gene.COMPILED`) has no use for a process, unless its source is asked for.
+    if "--no-sandbox" not in words and os.path.lexists(os.path.join(genes_dir, gene, _COMPILED)):
+        return None
     return fence_of(root, genes_dir, gene, parse_grants(record.get("grants")))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rotifer_bridge._identity import content_id
-from rotifer_bridge._runnable import gene_fault, memory_fault
+from rotifer_bridge._runnable import calls_fault, gene_fault, memory_fault
 
 if TYPE_CHECKING:
     from rotifer_bridge._gene import Gene
@@ -49,12 +49,16 @@ class GeneFacts(NamedTuple):
 def gene_facts(gene: Gene) -> GeneFacts:
     """The facts of this gene."""
     # A gene that is not run remembers nothing; one that is run, but has no identity, neither.
-    fault = gene_fault(gene) or memory_fault(gene)
-    why = (
-        f"{fault[0]}; {fault[1]}"
-        if fault
-        else "its source runs under Node: ctx.memory in an agent's run, none under 'rotifer run'"
-    )
+    fault = gene_fault(gene) or memory_fault(gene) or calls_fault(gene)
+    if fault:
+        why = f"{fault[0]}; {fault[1]}"
+    else:
+        way = (
+            "it runs as WASM: the functions of module 'rotifer'"
+            if gene.compiled
+            else "its source runs under Node: ctx.memory"
+        )
+        why = f"{way} in an agent's run, none under 'rotifer run'"
     return GeneFacts(
         name=gene.name,
         version=gene.phenotype["version"],

@@ -21,6 +21,8 @@ class Outcome(NamedTuple):
     where: str | None = None
     help: str | None = None
     duration_ms: float = 0.0
+    fuel: int | None = None
+    """What the runs of a compiled gene used; None where none ran."""
 
     def to_json(self) -> dict[str, Any]:
         """As the document of ``test --json`` has it."""
@@ -31,6 +33,8 @@ class Outcome(NamedTuple):
             if getattr(self, name) is not None:
                 found[name] = getattr(self, name)
         found["durationMs"] = self.duration_ms
+        if self.fuel is not None:
+            found["fuel"] = self.fuel
         return found
 
 

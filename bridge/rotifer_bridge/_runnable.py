@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rotifer_bridge._gene import Gene
     from rotifer_bridge._record import AgentRecord
 
-__all__ = ["agent_fault", "gene_fault", "memory_fault"]
+__all__ = ["agent_fault", "calls_fault", "gene_fault", "memory_fault"]
 
 Fault = tuple[str, str]
 
@@ -36,16 +36,50 @@ def gene_fault(gene: Gene, *, sandbox: bool = True) -> Fault | None:
         sandbox: False runs the source of a compiled gene under Node.
     """
     if gene.compiled and sandbox:
-        return (
-            f"gene {shown(gene.name)} is compiled to WASM, which this version does not run",
-            "run its source under Node with --no-sandbox",
-        )
+        return None if _wasmtime_is_there() else _no_wasmtime(gene)
     if gene.entry is None:
         return (
             f"gene {shown(gene.name)} has no source",
             "write index.ts (or index.js, index.mjs) with an 'express' function",
         )
     return None
+
+
+def calls_fault(gene: Gene) -> Fault | None:
+    """Why a compiled gene has no memory call to make: TypeScript that was compiled has none."""
+    if not gene.compiled:
+        return None
+    from rotifer_bridge._gene import COMPILED
+    from rotifer_bridge._wasm_binary import NotWasm, read_layout
+
+    try:
+        imports = read_layout(gene.files[COMPILED]).imports
+    except NotWasm as error:
+        return f"its {COMPILED} is no WASM module: {error}", "compile it anew"
+    if any(found.module == "rotifer" and found.name.endswith("Memory") for found in imports):
+        return None
+    return (
+        f"gene {shown(gene.name)} is compiled and imports no memory call: it gets its input only",
+        "a TypeScript gene that needs memory stays under Node",
+    )
+
+
+def _wasmtime_is_there() -> bool:
+    """Whether the extra is installed, without importing it: that takes a tenth of a second."""
+    from importlib.util import find_spec
+
+    try:
+        return find_spec("wasmtime") is not None
+    except (ImportError, ValueError):  # something in this process keeps it from being imported
+        return False
+
+
+def _no_wasmtime(gene: Gene) -> Fault:
+    way_out = " or run its source under Node with --no-sandbox" if gene.entry else ""
+    return (
+        f"gene {shown(gene.name)} is compiled to WASM, and wasmtime is not installed",
+        f"pip install 'rotifer-bridge[wasm]'{way_out and ',' + way_out}",
+    )
 
 
 def memory_fault(gene: Gene) -> Fault | None:

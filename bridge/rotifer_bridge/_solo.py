@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rotifer_bridge._gene import Gene
     from rotifer_bridge._project import Project
     from rotifer_bridge._result import OnNote
+    from rotifer_bridge._sandboxed import Sandboxed
     from rotifer_bridge._worker import Worker
 
 __all__ = ["ENTRY_POINTS", "Solo", "check_runnable"]
@@ -51,7 +52,7 @@ def check_runnable(gene: Gene, *, sandbox: bool, trust_unsigned: bool) -> None:
 
 
 class Solo:
-    """A gene in a worker that stays warm from run to run; one that dies is replaced.
+    """A gene that stays warm from run to run, in a worker (one that dies is replaced) or as WASM.
 
     Args:
         project: whose gene it is.
@@ -59,6 +60,7 @@ class Solo:
         door: its way to a memory.
         on_log: called with the gene's name and each line it prints.
         time_limit: seconds for making the sources ready.
+        sandbox: False runs the source of a compiled gene under Node.
         grants: what the deployer lets it do.
         on_note: called with what a person should know of this machine's sandbox, once in a project.
     """
@@ -71,6 +73,7 @@ class Solo:
         *,
         on_log: Callable[[str, str], object],
         time_limit: float,
+        sandbox: bool = True,
         grants: Grants = NO_GRANTS,
         on_note: OnNote = ignore,
     ) -> None:
@@ -83,6 +86,9 @@ class Solo:
         self._time_limit = time_limit
         self._gateway: Callable[[int], Gateway] | None = None
         self._worker: Worker | None = None
+        self._compiled: Sandboxed | None = None
+        self.engine = "wasm" if gene.compiled and sandbox else "node"
+        """``node`` or ``wasm``."""
 
     def __enter__(self) -> Self:
         return self
@@ -91,19 +97,32 @@ class Solo:
         self.close()
 
     def close(self) -> None:
-        """End the gene's process. May be repeated."""
+        """End what runs the gene. May be repeated."""
+        if self._compiled is not None:
+            self._compiled.close()
+            self._compiled = None
         if self._worker is not None:
             self._worker.close()
             self._worker = None
 
     def start(self) -> None:
-        """Start the process and hand the gene over, if that is still to be done; does not wait."""
+        """Start the process and hand the gene over, if that is still to be done; does not wait.
+
+        A compiled gene is made ready here.
+
+        Raises:
+            GeneError: it cannot be.
+        """
+        if self.engine == "wasm":
+            self._start_compiled()
+            return
         if self._worker is not None and self._worker.alive:
             return
         self.close()
         gene, entry = self.gene, self.gene.entry or ""
-        # Kept: a new worker gets no new minute.
-        self._gateway = self._gateway or gateway_of(gene, self._grants)
+        self._gateway = self._gateway or gateway_of(
+            gene, self._grants
+        )  # kept: a new worker gets no new minute
         worker = self._worker = start_worker(
             self._project, gene, self._on_log, grants=self._grants, on_note=self._on_note
         )
@@ -128,9 +147,24 @@ class Solo:
             gateway=self._gateway,
         )
 
+    def _start_compiled(self) -> None:
+        if self._compiled is None:
+            from rotifer_bridge._sandboxed import Sandboxed
+
+            cache_dir = self._project.cache_dir
+            self._compiled = Sandboxed(self.gene, self._door, cache_dir=cache_dir)
+            self._compiled.on_log = self._on_log
+
+    @property
+    def fuel(self) -> int | None:
+        """What the last run of a compiled gene used; None under Node."""
+        return None if self._compiled is None else self._compiled.fuel
+
     def admit(self, door: Door | ClosedDoor) -> None:
         """Give the gene another way to a memory, from the next run on."""
         self._door = door
+        if self._compiled is not None:
+            self._compiled.admit(door)
         if self._worker is not None:
             self._worker.admit(door)
 
@@ -152,8 +186,9 @@ class Solo:
         except (TypeError, ValueError, RecursionError) as error:
             raise UsageError(f"the input is not a JSON value: {error}") from None
         self.start()
-        assert self._worker is not None, "it was started by the line above"
-        output = self._parsed(self._worker.run(given, time_limit=time_limit))
+        runner = self._compiled or self._worker
+        assert runner is not None, "it was started by the line above"
+        output = self._parsed(runner.run(given, time_limit=time_limit))
         if is_refusal(output):
             raise refusal(self.gene.name, output[REFUSAL])
         return output

@@ -1,6 +1,7 @@
 """What an agent keeps warm between runs: its genes, each with what runs it, and its memory.
 
-From here on a gene is a `Runner`, whatever it is that runs it.
+A gene runs in a Node process of its own (`Worker`) or, compiled, in the supervisor's sandbox
+(`Sandboxed`); from here on either is a `Runner`.
 """
 
 from __future__ import annotations
@@ -205,7 +206,9 @@ class WarmGenes:
             if runner.alive:
                 return runner
             self._runners.pop(place).close()
-        runner = self._runners[place] = self._under_node(gene, time_limit)
+        runner = self._runners[place] = (
+            self._compiled(gene) if compiled else self._under_node(gene, time_limit)
+        )
         return runner
 
     def kill(self) -> None:
@@ -228,6 +231,16 @@ class WarmGenes:
 
     def _fault(self, line: str) -> None:
         self.note(line)  # of the run that is going on: a door outlives the one it was made in
+
+    def _compiled(self, gene: Gene) -> Runner:
+        from rotifer_bridge._sandboxed import Sandboxed
+
+        launched, self._spare = self._spare, None
+        if launched is not None:
+            discard(launched)  # it was started for a first gene that has no use for it
+        return Sandboxed(
+            gene, self._door(gene), cache_dir=self._project.cache_dir, agent_id=self._record.id
+        )
 
     def _under_node(self, gene: Gene, time_limit: float) -> Worker:
         launched, self._spare = self._spare, None

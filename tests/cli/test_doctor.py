@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 
 import pytest
 
@@ -112,6 +113,12 @@ def test_what_is_ill_is_said(doctor, bench, name, break_it, status):
     assert (status == "fail") is (code == 1)
 
 
+@pytest.fixture
+def no_wasmtime(monkeypatch):
+    """As if the extra ``wasm`` were not installed."""
+    monkeypatch.setitem(sys.modules, "wasmtime", None)
+
+
 @pytest.mark.parametrize(
     ("genome", "reason", "remedy"),
     [
@@ -122,11 +129,12 @@ def test_what_is_ill_is_said(doctor, bench, name, break_it, status):
         ),
         ([], "empty genome", "rotifer agent set keeper -g GENE"),
         (("one", "bare"), "no source", "write index.ts"),
-        (("swift", "one"), "compiled to WASM", "--no-sandbox"),
+        (("swift", "one"), "wasmtime is not installed", "pip install 'rotifer-bridge[wasm]'"),
         (("odd",), "is not JSON", "correct the file"),
         (("cloud",), "was installed from outside", "--trust-unsigned"),
     ],
 )
+@pytest.mark.usefixtures("no_wasmtime")
 def test_agents_that_cannot_run(doctor, bench, genome, reason, remedy):
     """What would end a run is told with the agent, the reason and the remedy."""
     bench.gene("one")

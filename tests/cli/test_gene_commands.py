@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 
 import pytest
+from tests.genes import modules
+from tests.genes.building import wat
 
 ASYNC = "export async function express(x) {\n  return x;\n}\n"
 
@@ -16,7 +19,9 @@ def genes(bench):
     bench.gene("plain")
     bench.gene("bare", {"README.md": "x"})
     bench.gene("loose", wrapped=False)
-    bench.gene("native", {"gene.ir.wasm": b"\0asm"}, fidelity="Native")
+    bench.gene("native", {"gene.ir.wasm": modules.echo()}, fidelity="Native")
+    bench.gene("mute", {"gene.ir.wasm": wat('(module (memory (export "memory") 1))')})
+    bench.gene("broken", {"gene.ir.wasm": b"\0asm"})
     bench.gene("mixed", {"index.ts": ASYNC}, fidelity="Hybrid", domain="net.get")
     bench.put("genes/plain/.cloud-manifest.json", {"installed_at": "2026-01-01"})
     return bench
@@ -29,9 +34,9 @@ def test_list(cli, genes):
 
     assert (0, "") == (done.code, done.err)
     assert ["Name", "Version", "Domain", "Fidelity", "Compiled", "Memory"] == rows[0]
-    assert ["bare", "loose", "mixed", "native", "plain"] == [row[0] for row in rows[1:]]
-    assert ["mixed", "0.1.0", "net.get", "Hybrid", "no", "yes"] == rows[3]
-    assert ["yes", "no"] == rows[4][-2:]
+    assert ["bare", "broken", "loose", "mixed", "mute", "native", "plain"] == [row[0] for row in rows[1:]]  # fmt: skip
+    assert ["mixed", "0.1.0", "net.get", "Hybrid", "no", "yes"] == rows[4]
+    assert [["yes", "no"], ["yes", "yes"]] == [row[-2:] for row in rows[5:7]]
 
 
 def test_list_reports_what_it_cannot_read(cli, genes):
@@ -40,7 +45,7 @@ def test_list_reports_what_it_cannot_read(cli, genes):
     done = cli("list", "--json")
 
     assert 1 == done.code
-    assert ["bare", "loose", "mixed", "native"] == [
+    assert ["bare", "broken", "loose", "mixed", "mute", "native"] == [
         g["name"] for g in json.loads(done.out)["genes"]
     ]
     assert "error[E0020]" in done.err
@@ -60,7 +65,9 @@ def test_an_empty_project(cli):
         ("plain", True, "its source runs under Node"),
         ("bare", False, "has no source"),
         ("loose", False, "was never wrapped"),
-        ("native", False, "is compiled to WASM"),
+        ("native", True, "it runs as WASM"),
+        ("mute", False, "imports no memory call"),
+        ("broken", False, "is no WASM module"),
         ("mixed", True, "its source runs under Node"),
     ],
 )
@@ -74,7 +81,17 @@ def test_info(cli, genes, name, memory, words):
     assert f"Gene ID       {document['geneId']}\n" in text
     assert (document["geneIdV2"] or "none: it was never wrapped") in text
     assert (name == "plain") is document["installed"]
-    assert (name == "native") is document["compiled"]
+    assert (name in {"native", "mute", "broken"}) is document["compiled"]
+
+
+def test_info_without_wasmtime(cli, genes, monkeypatch):
+    """A compiled gene is not run where the extra is missing, and how to get it is said."""
+    monkeypatch.setitem(sys.modules, "wasmtime", None)
+
+    reason = json.loads(cli("info", "native", "--json").out)["memory"]["reason"]
+
+    assert "wasmtime is not installed" in reason
+    assert "pip install 'rotifer-bridge[wasm]'" in reason
 
 
 def test_info_of_nobody(cli):

@@ -189,15 +189,16 @@ def test_pools_are_not_neighbors(bench):
     assert [] == create_agent(bench.project(), "k", ["one", "two"], composition="TryPool").warnings
 
 
-def test_genes_that_no_run_can_use_are_warned_of(bench, project):
-    """A gene without source and a compiled one, each with its remedy."""
+def test_genes_that_no_run_can_use_are_warned_of(bench, project, monkeypatch):
+    """A gene without source, and a compiled one without the extra, each with its remedy."""
+    monkeypatch.setitem(sys.modules, "wasmtime", None)
     bench.gene("empty", {"notes.md": "nothing yet"})
     made = create_agent(project, "keeper", ["empty", "native"])
 
     no_source, compiled = made.warnings
     assert no_source.startswith("gene 'empty' has no source; write index.ts ")
-    assert "compiled to WASM, which this version does not run" in compiled
-    assert "--no-sandbox" in compiled
+    assert "compiled to WASM, and wasmtime is not installed" in compiled
+    assert "pip install 'rotifer-bridge[wasm]'" in compiled
 
 
 def test_a_gene_without_identity_is_warned_of(bench):

@@ -30,6 +30,7 @@ __all__ = [
     "parse_time_limit",
     "perform",
     "read_input",
+    "spent",
 ]
 
 INPUT_LIMIT = 64 * 1024 * 1024  # [ours]
@@ -53,7 +54,7 @@ _OPTIONS = (
     _Option("--strict", None, None, "Fail when an input or output does not fit its schema."),
     _Option("--time-limit", "SECONDS", "60", "How long each gene may take."),
     _Option("--json", None, None, "Print one JSON document: output, steps and durations."),
-    _Option("--verbose", None, None, "Say on stderr what each gene did."),
+    _Option("--verbose", None, None, "Say on stderr what each gene did, and what it took."),
     _Option(
         "--no-sandbox",
         None,
@@ -279,12 +280,16 @@ def _show(result: RunResult, options: RunOptions) -> None:
 
 def _show_steps(steps: list[Step]) -> None:
     for number, step in enumerate(steps, 1):
-        note(
-            f"[{number}/{len(steps)}] {step.gene}: {step.status} "
-            f"({step.engine}, {step.duration_ms:.1f} ms)"
-        )
+        what = spent(step.engine, step.duration_ms, step.fuel)
+        note(f"[{number}/{len(steps)}] {step.gene}: {step.status} ({what})")
         if step.network is not None:
             _show_traffic(step.gene, step.network)
+
+
+def spent(engine: str, duration_ms: float, fuel: int | None) -> str:
+    """What ran a gene and what it took, for ``--verbose``."""
+    used = "" if fuel is None else f", {fuel:,} fuel"
+    return f"{engine}, {duration_ms:.1f} ms{used}"
 
 
 def _show_traffic(gene: str, traffic: Traffic) -> None:

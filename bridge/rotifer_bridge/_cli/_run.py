@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rotifer_bridge._cli._agent_run import log_line, parse_time_limit, read_input
+from rotifer_bridge._cli._agent_run import log_line, parse_time_limit, read_input, spent
 from rotifer_bridge._cli._output import note, say, warn
 
 if TYPE_CHECKING:
@@ -42,7 +42,14 @@ def _run(  # noqa: PLR0917 - click hands over one argument an option
         warn(line)
     check_runnable(found, sandbox=not no_sandbox, trust_unsigned=trust_unsigned)
     value = read_input(given)
-    with Solo(project, found, ClosedDoor(), on_log=log_line, time_limit=seconds) as solo:
+    with Solo(
+        project,
+        found,
+        ClosedDoor(),
+        on_log=log_line,
+        time_limit=seconds,
+        sandbox=not no_sandbox,
+    ) as solo:
         solo.start()
         started = perf_counter()
         _check(found, "inputSchema", value)
@@ -52,14 +59,15 @@ def _run(  # noqa: PLR0917 - click hands over one argument an option
         if as_json:
             import json
 
-            document = {"gene": found.name, "engine": "node", "output": output}
+            fuel = {} if solo.fuel is None else {"fuel": solo.fuel}
+            document = {"gene": found.name, "engine": solo.engine, "output": output, **fuel}
             say(json.dumps({**document, "durationMs": round(took, 3)}, separators=(",", ":")))
         elif not (sys.stdout.isatty() and _display(solo, output, min(seconds, DISPLAY_LIMIT))):
             from rotifer_bridge._text import json_for_people
 
             say(json_for_people(output))
-    if verbose:
-        note(f"gene {found.name}: ok (node, {took:.1f} ms)")
+        if verbose:
+            note(f"gene {found.name}: ok ({spent(solo.engine, took, solo.fuel)})")
     return 0
 
 
@@ -95,8 +103,9 @@ command = click.Command(
     callback=_run,
     help=(
         "Run one gene, without an agent: it has no memory.\n\n"
-        "The function is 'express', else the default export, else 'main'. On a terminal the output "
-        "is shown by the gene's own 'display', if it exports one."
+        "A compiled gene runs as WASM. Of a source the function is 'express', else the default "
+        "export, else 'main'; on a terminal the output is shown by its own 'display', if it "
+        "exports one."
     ),
     short_help="Run one gene, without an agent.",
     params=[
@@ -111,7 +120,7 @@ command = click.Command(
         click.Option(
             ["--json", "as_json"], is_flag=True, help="Print one JSON document: output and time."
         ),
-        click.Option(["--verbose"], is_flag=True, help="Say on stderr how long it took."),
+        click.Option(["--verbose"], is_flag=True, help="Say on stderr what it took."),
         click.Option(
             ["--no-sandbox"], is_flag=True, help="Run the source of a compiled gene under Node."
         ),

@@ -119,7 +119,8 @@ def _show(outcome: Outcome, *, verbose: bool) -> None:
     elif outcome.part == "case":
         subject = f"case {outcome.number} ({outcome.name})"
     text = f"{subject}: {outcome.message}" if outcome.message else subject
-    took = f" ({outcome.duration_ms:.1f} ms)" if verbose else ""
+    used = "" if outcome.fuel is None else f", {outcome.fuel:,} fuel"
+    took = f" ({outcome.duration_ms:.1f} ms{used})" if verbose else ""
     say(f"  {mark}{' ' * (4 - len(word))}  {lines(text)}{took}")
     if outcome.where:
         say(f"         --> {lines(outcome.where)}")
@@ -175,7 +176,7 @@ command = click.Command(
     params=[
         click.Argument(["gene"], required=False),
         click.Option(
-            ["--verbose"], is_flag=True, help="Show what the gene prints, and how long all took."
+            ["--verbose"], is_flag=True, help="Show what the gene prints, and what each part took."
         ),
         click.Option(
             ["--compliance"],
