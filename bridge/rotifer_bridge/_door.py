@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NoReturn
 
+from rotifer_bridge._wire import entries_reply
 from rotifer_engine import ABSENT, AccessDenied, AgentMemoryError, StorageError, perform
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Door:
         if result is None:
             return _NULL
         if isinstance(result, list):
-            return _entries(result)
+            return entries_reply(result)
         value = result.value
         return b'{"entry":%b,"size":%d}\n' % (result.meta_json().encode(), len(value)), value
 
@@ -125,11 +126,3 @@ class Door:
             key if isinstance(key, str) else None,
             reason="this ctx.memory belongs to a run that has ended",
         )
-
-
-def _entries(found: list[Entry]) -> Reply:
-    """The reply of a query: metadata in the JSON line, the values behind it in the same order."""
-    metas = ",".join([entry.meta_json() for entry in found])
-    sizes = ",".join([str(len(entry.value)) for entry in found])
-    head = f'{{"entries":[{metas}],"sizes":[{sizes}]}}\n'
-    return head.encode("ascii"), b"".join([entry.value for entry in found])

@@ -6,72 +6,24 @@ import os
 import sqlite3
 from collections.abc import Generator, Iterator, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from rotifer_engine import _sqlite_text as sql
 from rotifer_engine._access import Caller
-from rotifer_engine._entry import Entry, EntrySummary, entry_id
+from rotifer_engine._entry import Entry, EntrySummary
 from rotifer_engine._files import FileSystem
 from rotifer_engine._filter import Selection
-from rotifer_engine._policy import AccessPolicy, RetentionPolicy
 from rotifer_engine._retention import Moment, own_expiry
 from rotifer_engine._sqlite_connection import Connections
+from rotifer_engine._sqlite_rows import entry_of, summary_of
 
 if TYPE_CHECKING:
     from rotifer_engine._sqlite_layers import SqliteLayers
     from rotifer_engine._sqlite_snapshot import SqliteSnapshot
 
-__all__ = ["SqliteStore", "entry_of", "summary_of"]
+__all__ = ["SqliteStore"]
 
 _MAX_SORTED = 50_000  # an update sequence with gaps makes a memory look larger than it is
-
-
-def _retention(
-    follows: int, days: int | None, auto_delete: int, anonymization: int
-) -> RetentionPolicy | None:
-    if follows:
-        return None
-    return RetentionPolicy(days, bool(auto_delete), bool(anonymization))
-
-
-def summary_of(agent_id: str, row: Sequence[Any]) -> EntrySummary:
-    """A row of key, size and meta as a value."""
-    key, size, category, by, domain, accessed, created, updated = row[:8]
-    read, write, share, follows, days, auto_delete, anonymization, order = row[8:]
-    return EntrySummary(
-        entry_id(agent_id, key),
-        category,
-        key.decode(),
-        size,
-        by,
-        domain,
-        accessed,
-        created,
-        updated,
-        AccessPolicy(read, write, share),
-        _retention(follows, days, auto_delete, anonymization),
-        order,
-    )
-
-
-def entry_of(agent_id: str, row: Sequence[Any]) -> Entry:
-    """A row of key, meta and value as a value."""
-    encoded, *meta, content = row
-    found = summary_of(agent_id, (encoded, 0, *meta))
-    return Entry(
-        found.entry_id,
-        found.category,
-        found.key,
-        content,
-        found.created_by,
-        found.created_domain,
-        found.last_accessed_by,
-        found.created_at,
-        found.updated_at,
-        found.access_policy,
-        found.retention_policy,
-        found.order,
-    )
 
 
 class SqliteStore:
@@ -119,41 +71,10 @@ class SqliteStore:
         row = self._connections.fetch_one(sql.READ, (agent_id, now, cutoff, encoded))
         if row is None:
             return None, False
-        (
-            due,
-            live,
-            category,
-            by,
-            domain,
-            accessed,
-            created,
-            updated,
-            read,
-            write,
-            share,
-            follows,
-            days,
-            auto_delete,
-            anonymization,
-            order,
-            value,
-        ) = row
+        due, live, category = row[:3]
         if category is None or not live:
             return None, bool(due)
-        entry = Entry(
-            entry_id(agent_id, encoded),
-            category,
-            key,
-            value,
-            by,
-            domain,
-            accessed,
-            created,
-            updated,
-            AccessPolicy(read, write, share),
-            _retention(follows, days, auto_delete, anonymization),
-            order,
-        )
+        entry = entry_of(agent_id, (encoded, *row[2:]))
         return entry, bool(due)
 
     def touch(self, agent_id: str, entry: Entry, gene_id: str) -> None:

@@ -30,6 +30,7 @@ Arguments: TypeAlias = Sequence[object] | Mapping[str, object]
 _OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
 # SQLite's own waiting grows to 100 ms a nap, so a busy file can starve one of many writers.
 _NAP_S = 0.001
+_BATCH = 16  # rows taken at once, each with a value of up to a MiB
 _CACHE_KIB = 8_192  # holds the upper levels of the indexes of a million entries
 
 # Closing any descriptor of the file drops this process's locks on it, so none may be opened while
@@ -222,19 +223,19 @@ class Connections:
         return row
 
     def fetch_each(self, statement: str, arguments: Arguments) -> Iterator[tuple[Any, ...]]:
-        """The rows of one statement, one at a time, all of the same moment."""
+        """The rows of one statement, a few at a time, all of the same moment."""
         link = self._link()
         with link.lock:
             cursor = self.patiently(lambda: link.main.execute(statement, arguments))
         while True:
             with link.lock:
                 try:
-                    row = cursor.fetchone()
+                    rows = cursor.fetchmany(_BATCH)
                 except sqlite3.Error as error:
                     raise self.failure(error) from error
-            if row is None:
+            if not rows:
                 return
-            yield row
+            yield from rows
 
     def run_relaxed(self, statement: str, arguments: Arguments) -> None:
         """Make a change that survives the end of the process, but need not wait for the disk."""

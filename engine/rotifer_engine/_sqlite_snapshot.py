@@ -10,8 +10,8 @@ from typing import Any, Self
 from rotifer_engine import _sqlite_text as sql
 from rotifer_engine._entry import Entry
 from rotifer_engine._retention import Moment
-from rotifer_engine._sqlite import entry_of
 from rotifer_engine._sqlite_connection import Connections
+from rotifer_engine._sqlite_rows import entry_of
 from rotifer_engine._store import Row
 
 __all__ = ["SqliteSnapshot"]

@@ -141,6 +141,27 @@ function entryOf(meta, value) {
   };
 }
 
+/**
+ * An entry of a query: what many entries have alike stands in `shared`, once (`_wire.py`). Its
+ * policies are copied, so that a gene which changes one entry changes no other.
+ * @param {any[]} row @param {any[]} shared @param {Uint8Array} value
+ */
+function entryOfRow(row, shared, value) {
+  const retention = shared[row[8]];
+  return {
+    entryId: row[0],
+    category: row[1],
+    key: row[2],
+    value,
+    createdBy: shared[row[3]],
+    lastAccessedBy: shared[row[4]],
+    createdAt: row[5],
+    updatedAt: row[6],
+    accessPolicy: { ...shared[row[7]] },
+    retentionPolicy: retention === null ? null : { ...retention },
+  };
+}
+
 /** @param {import('./channel.cjs').Reply} reply */
 function oneEntry(reply) {
   const { entry, size } = reply.head;
@@ -216,9 +237,10 @@ function memoryOf(run, limits) {
       const fields = flat(filter, 'filter');
       if (fields === null) throw invalid('filter cannot be null; leave it out for no filter');
       const reply = send({ __proto__: null, op: 'query', run, filter: fields });
-      const { entries, sizes } = reply.head;
+      const { entries, shared } = reply.head;
       for (let index = 0; index < entries.length; index += 1) {
-        entries[index] = entryOf(entries[index], take(reply, sizes[index]));
+        const row = entries[index];
+        entries[index] = entryOfRow(row, shared, take(reply, row[9]));
       }
       return entries;
     },
