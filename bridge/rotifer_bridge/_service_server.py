@@ -28,7 +28,14 @@ if TYPE_CHECKING:
     from rotifer_bridge._service_log import Log
     from rotifer_bridge._service_state import State
 
-__all__ = ["address_of", "is_loopback", "open_socket", "raise_descriptor_limit", "serve"]
+__all__ = [
+    "address_of",
+    "is_loopback",
+    "make_server",
+    "open_socket",
+    "raise_descriptor_limit",
+    "serve",
+]
 
 STOP_SECONDS = 4
 """How long requests that are under way have when the service is to stop [ours]; 5 s in all."""
@@ -143,6 +150,21 @@ def serve(
         on_started: called once connections are accepted.
     """
     sys.setswitchinterval(_SWITCH_SECONDS)
+    server = make_server(app, limits, log, on_started=on_started)
+    return asyncio.run(_until_signal(server, state, listener, log))
+
+
+def make_server(
+    app: ASGIApp, limits: Limits, log: Log, *, on_started: Callable[[], object]
+) -> uvicorn.Server:
+    """The server, set up, not started; whoever runs it in a thread ends it by ``should_exit``.
+
+    Args:
+        app: what answers.
+        limits: what connections may cost.
+        log: where it says what it does.
+        on_started: called once connections are accepted.
+    """
     quiet = logging.getLogger("uvicorn.error")
     quiet.setLevel(logging.CRITICAL)  # its lines would have addresses and texts of exceptions
     most = min(limits.connections, raise_descriptor_limit())
@@ -162,11 +184,12 @@ def serve(
         timeout_graceful_shutdown=STOP_SECONDS,
         h11_max_incomplete_event_size=_HEAD_BYTES,
     )
-    server = _Server(config, on_started)
-    return asyncio.run(_until_signal(server, state, listener, log))
+    return _Server(config, on_started)
 
 
-async def _until_signal(server: _Server, state: State, listener: socket.socket, log: Log) -> int:
+async def _until_signal(
+    server: uvicorn.Server, state: State, listener: socket.socket, log: Log
+) -> int:
     loop = asyncio.get_running_loop()
     codes: list[int] = []
 
