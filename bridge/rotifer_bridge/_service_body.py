@@ -20,13 +20,12 @@ BODY_SECONDS = 30.0
 """How long a body may take to arrive, once its head is there [ours]."""
 
 
-async def read_body(request: Request, limit: int, seconds: float = BODY_SECONDS) -> bytes:
+async def read_body(request: Request, limit: int) -> bytes:
     """The whole body.
 
     Args:
         request: whose.
         limit: the most bytes that it may have.
-        seconds: the time it may take.
 
     Raises:
         Refused: it is longer, or came too slowly, or the connection ended within it.
@@ -37,7 +36,7 @@ async def read_body(request: Request, limit: int, seconds: float = BODY_SECONDS)
     parts: list[bytes] = []
     size = 0
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(BODY_SECONDS):
             while True:
                 message = await request.receive()
                 if message["type"] == "http.disconnect":
@@ -52,7 +51,7 @@ async def read_body(request: Request, limit: int, seconds: float = BODY_SECONDS)
     except TimeoutError:
         raise Refused(
             "REQUEST_TIMEOUT",
-            f"the body did not arrive within {seconds:g} s; {size:,} bytes of it did",
+            f"the body did not arrive within {BODY_SECONDS:g} s; {size:,} bytes of it did",
             {"connection": "close"},
         ) from None
 

@@ -7,19 +7,33 @@ command ``rotifer conformance`` plays them through every door.
 from __future__ import annotations
 
 from rotifer_engine.conformance._case import Case
+from rotifer_engine.conformance._door import Door, PythonDoor, deploy
 from rotifer_engine.conformance._judge import Difference
 from rotifer_engine.conformance._report import Cell, Failed, Report, Unequal
-from rotifer_engine.conformance._suite import SCENARIOS, cases, check, scenario
+from rotifer_engine.conformance._stage import Part, Stage
+from rotifer_engine.conformance._steps import DOMAINS, NOBODY, Step
+from rotifer_engine.conformance._suite import SCENARIOS, cases, check, run_cell, scenario
+from rotifer_engine.conformance._values import instant
 
 __all__ = [
+    "DOMAINS",
+    "NOBODY",
     "SCENARIOS",
     "Case",
     "Cell",
     "Difference",
+    "Door",
     "Failed",
+    "Part",
+    "PythonDoor",
     "Report",
+    "Stage",
+    "Step",
     "Unequal",
     "cases",
     "check",
+    "deploy",
+    "instant",
+    "run_cell",
     "scenario",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from rotifer_engine.conformance._steps import Step
+from rotifer_engine.conformance._steps import NOBODY, Step
 from rotifer_engine.conformance._values import Kept
 
 __all__ = ["Case", "case"]
@@ -38,7 +38,10 @@ class Case(NamedTuple):
 
 def case(name: str, rule: str, *steps: Step, not_through: Mapping[str, str] | None = None) -> Case:
     """Make a case; times that were left open become those of their steps."""
-    made = Case(name, rule, steps, not_through or {})
+    beyond = dict(not_through or {})
+    if any(step.who == NOBODY for step in steps):
+        beyond["http"] = "a token is bound to a v2 identity, so nobody without one can ask"
+    made = Case(name, rule, steps, beyond)
     timed = [
         step._replace(answer=step.answer.at(now)) if isinstance(step.answer, Kept) else step
         for step, now in zip(steps, made.times(), strict=True)

@@ -18,7 +18,7 @@ from rotifer_engine._quota import parse_quota
 from rotifer_engine._request import perform
 from rotifer_engine._time import format_time
 from rotifer_engine.conformance._stage import Part, Stage
-from rotifer_engine.conformance._steps import DOMAINS, Step
+from rotifer_engine.conformance._steps import DOMAINS, NOBODY, Step
 from rotifer_engine.errors import AgentMemoryError
 
 __all__ = ["Door", "PythonDoor", "deploy", "failure"]
@@ -35,6 +35,10 @@ class Door(Protocol):
 
     def callers(self) -> Mapping[str, Caller]:
         """Who the roles of a case are at this door."""
+        ...  # pragma: no cover - a protocol has no body
+
+    def prepare(self, stage: Stage) -> None:
+        """Get ready for the stage's two agents, who are new or have been set anew."""
         ...  # pragma: no cover - a protocol has no body
 
     def ask(self, stage: Stage, part: Part, role: str, steps: Sequence[Step]) -> list[Any]:
@@ -62,10 +66,13 @@ class PythonDoor:
         """Identities made from the roles' names."""
         return {
             role: Caller(
-                None if role == "Nobody" else f"v2:{sha256(role.encode()).hexdigest()}", domain
+                None if role == NOBODY else f"v2:{sha256(role.encode()).hexdigest()}", domain
             )
             for role, domain in DOMAINS.items()
         }
+
+    def prepare(self, stage: Stage) -> None:
+        """There is nothing to be made ready."""
 
     def ask(self, stage: Stage, part: Part, role: str, steps: Sequence[Step]) -> list[Any]:
         """Perform each."""

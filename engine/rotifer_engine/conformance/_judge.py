@@ -11,6 +11,7 @@ from rotifer_engine.conformance._case import Case
 from rotifer_engine.conformance._play import Played, is_error
 from rotifer_engine.conformance._steps import (
     DOMAINS,
+    NOBODY,
     Answer,
     Count,
     Entries,
@@ -61,10 +62,13 @@ def differences(case: Case, played: Played) -> Iterator[Difference]:
                         line = {**line, field: None}
             if expected != line:
                 yield Difference(f"line {number + 1} of the audit log{whose}", expected, line)
-        denied = [line["gene_id"] for line in wanted_lines if line["action"] == "denied"]
-        told = [event["gene_id"] for event in played.events[agent]]
-        if denied != told:
-            yield Difference(f"the telemetry file{whose}: who was denied", denied, told)
+        denied = [
+            {"event": "memory.access_denied", "gene_id": line["gene_id"], "entry_id": line["key"]}
+            for line in wanted_lines
+            if line["action"] == "denied"
+        ]
+        if denied != played.events[agent]:
+            yield Difference(f"the telemetry file{whose}", denied, played.events[agent])
     yield from _leaks(case, played)
 
 
@@ -110,7 +114,7 @@ def _expected(line: Line, now: int, change: int) -> dict[str, Any]:
     return {
         "ts": now,
         "action": line.action,
-        "gene_id": None if line.who == "Nobody" else line.who,
+        "gene_id": None if line.who == NOBODY else line.who,
         "gene_domain": DOMAINS.get(line.who),
         "entry_id": None if line.key is None else "of its key",
         "key": line.key,

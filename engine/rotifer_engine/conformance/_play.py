@@ -49,6 +49,7 @@ def play(case: Case, door: Door, stage: Stage) -> Played:
     process for them.
     """
     stage.begin()
+    door.prepare(stage)
     roles = {caller.gene_id: role for role, caller in door.callers().items() if caller.gene_id}
     roles["deployer"] = "deployer"
     names = [Names(part.agent_id, roles) for part in stage.parts]
@@ -66,11 +67,12 @@ def play(case: Case, door: Door, stage: Stage) -> Played:
         fault = f"{type(error).__name__}: {error}"
         return Played(answers, [[], []], [[], []], [], fault)
     raw = [stage.lines(part) for part in stage.parts]
+    keys = [step.request["key"] for step in case.steps if isinstance(step.request.get("key"), str)]
     return Played(
         answers,
         [_lines(part, each) for part, each in zip(names, raw, strict=True)],
         [
-            _events(part, stage.events(about))
+            _events(part, stage.events(about), keys)
             for part, about in zip(names, stage.parts, strict=True)
         ],
         [line for each in raw for line in each],
@@ -87,6 +89,7 @@ def _perform(door: Door, stage: Stage, agent: int, steps: Sequence[Step]) -> Ite
             yield None
         elif step.call == "set":
             stage.set(step.request["quota"], step.request["data_policy"])
+            door.prepare(stage)
             yield None
         else:
             yield door.deploy(stage, stage.parts[agent], step)
@@ -138,12 +141,14 @@ def _lines(names: Names, raw: Sequence[str]) -> list[dict[str, Any]]:
     return found
 
 
-def _events(names: Names, raw: Sequence[str]) -> list[dict[str, Any]]:
+def _events(names: Names, raw: Sequence[str], keys: Sequence[str]) -> list[dict[str, Any]]:
+    """Events in the neutral form: an entry's id, which is all that they say of it, by its key."""
+    by_id = {names.id_of(key): key for key in keys}
     return [
         {
             "event": event.get("event"),
             "gene_id": names.role(event.get("gene_id")),
-            "entry_id": event.get("entry_id"),
+            "entry_id": by_id.get(event.get("entry_id"), event.get("entry_id")),
         }
         for event in map(json.loads, raw)
     ]

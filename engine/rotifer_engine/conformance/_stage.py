@@ -95,11 +95,19 @@ class Stage:
 
     def memory(self, part: Part) -> AgentMemory:
         """The agent's memory, as it is set at the moment."""
+        return self.memory_of(
+            part.agent_id, quota_bytes=part.quota_bytes, data_policy=part.data_policy
+        )
+
+    def memory_of(
+        self, agent_id: str, *, quota_bytes: int, data_policy: RetentionPolicy
+    ) -> AgentMemory:
+        """The memory of an agent with these settings."""
         return AgentMemory(
             self.store,
-            part.agent_id,
-            quota_bytes=part.quota_bytes,
-            data_policy=part.data_policy,
+            agent_id,
+            quota_bytes=quota_bytes,
+            data_policy=data_policy,
             audit=self.audit,
             telemetry=self.telemetry,
             clock=self.clock,

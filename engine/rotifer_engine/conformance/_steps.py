@@ -16,7 +16,7 @@ from rotifer_engine.conformance._values import retention as retention_policy
 __all__ = [
     "DEPLOYER",
     "DOMAINS",
-    "ROLES",
+    "NOBODY",
     "A",
     "B",
     "C",
@@ -47,10 +47,8 @@ DOMAINS: dict[str, str] = {
     "D": "code",
     "Nobody": "code.format",
 }
-#: All but the one without a v2 identity.
-ROLES: tuple[str, ...] = tuple(role for role in DOMAINS if role != "Nobody")
-
-_CHANGES = ("quota_bytes", "data_policy")
+#: The role of the gene that has no v2 identity.
+NOBODY = "Nobody"
 
 
 class Refusal(NamedTuple):

@@ -172,10 +172,11 @@ class Names(NamedTuple):
 
     def entry_id(self, given: object, key: object) -> object:
         """Whether an entry's id is the one of its key (memory §2); one that is not stays."""
-        if not isinstance(key, str):
-            return given
-        right = sha256(f"{self.agent_id}\0{key}".encode("utf-8", "replace")).hexdigest()
-        return "of its key" if given == right else given
+        return "of its key" if isinstance(key, str) and given == self.id_of(key) else given
+
+    def id_of(self, key: str) -> str:
+        """SHA-256 of the agent's id, one NUL byte and the key (memory §2)."""
+        return sha256(f"{self.agent_id}\0{key}".encode("utf-8", "replace")).hexdigest()
 
     def after(self, text: object) -> object:
         """A printed time as milliseconds since the case began; what is printed otherwise stays."""
