@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from rotifer_engine._import import Imported
     from rotifer_engine._input import MAX_VALUE_BYTES, decode_value
     from rotifer_engine._memory import AgentMemory
+    from rotifer_engine._migrate import Migrated, migrate
+    from rotifer_engine._open import OpenedStore, open_store
     from rotifer_engine._policy import (
         DEFAULT_DATA_POLICY,
         SHARE_POLICIES,
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
         DataPolicy,
         RetentionPolicy,
     )
+    from rotifer_engine._postgres import PostgresStore
+    from rotifer_engine._postgres_audit import PostgresAudit
     from rotifer_engine._quota import (
         DEFAULT_QUOTA_BYTES,
         MAX_QUOTA_BYTES,
@@ -78,11 +82,17 @@ _HOME = {
     "MAX_VALUE_BYTES": "_input",
     "decode_value": "_input",
     "AgentMemory": "_memory",
+    "Migrated": "_migrate",
+    "migrate": "_migrate",
+    "OpenedStore": "_open",
+    "open_store": "_open",
     "DEFAULT_DATA_POLICY": "_policy",
     "SHARE_POLICIES": "_policy",
     "AccessPolicy": "_policy",
     "DataPolicy": "_policy",
     "RetentionPolicy": "_policy",
+    "PostgresStore": "_postgres",
+    "PostgresAudit": "_postgres_audit",
     "DEFAULT_QUOTA_BYTES": "_quota",
     "MAX_QUOTA_BYTES": "_quota",
     "format_size": "_quota",
@@ -138,6 +148,10 @@ __all__ = [
     "FixedClock",
     "Imported",
     "InvalidInput",
+    "Migrated",
+    "OpenedStore",
+    "PostgresAudit",
+    "PostgresStore",
     "QuotaExceeded",
     "Report",
     "RetentionPolicy",
@@ -152,6 +166,8 @@ __all__ = [
     "format_size",
     "format_time",
     "is_v2_id",
+    "migrate",
+    "open_store",
     "parse_quota",
     "parse_time",
     "perform",

@@ -75,11 +75,11 @@ def scope_sql(column: str, gene: str, domain: str) -> str:
         + (
             f"{rule.entry_fact} = {placeholder[_CALLER_FACT[rule.entry_fact]]}"
             if rule.entry_fact
-            else str(int(rule.everyone))
+            else f"1 = {int(rule.everyone)}"
         )
         for name, rule in SCOPES.items()
     )
-    return f"CASE {column} {cases} ELSE 0 END"
+    return f"CASE {column} {cases} ELSE 1 = 0 END"
 
 
 @lru_cache(maxsize=256)

@@ -26,7 +26,9 @@ from rotifer_engine._time import format_time
 from rotifer_engine.errors import StorageError
 
 if TYPE_CHECKING:
-    from rotifer_engine._reading import LineReader
+    from rotifer_engine._reading import LineReader, Numbered
+    from rotifer_engine._store import Snapshot
+    from rotifer_engine._trail import FileTrail, Trail
 
 __all__ = [
     "ACTIONS",
@@ -203,12 +205,20 @@ class Audit(Protocol):
         """
         ...  # pragma: no cover
 
-    def reader(self) -> LineReader:
-        """The lines as they are now, to be read and closed.
+    def reader(self, agent_id: str, snapshot: Snapshot) -> Numbered:
+        """The lines as they are now, to be read and closed: all, or those of an agent.
+
+        Args:
+            agent_id: whose lines are wanted.
+            snapshot: the store at this moment, for a log that is kept in it.
 
         Raises:
             OSError: they cannot be read.
         """
+        ...  # pragma: no cover
+
+    def trail(self, agent_id: str) -> Trail:
+        """The lines about an agent from the first one on, and those to come; to be closed."""
         ...  # pragma: no cover
 
     def close(self) -> None:
@@ -335,7 +345,7 @@ class AuditLog:
                 return None
             window *= 4
 
-    def reader(self) -> LineReader:
+    def reader(self, agent_id: str, snapshot: Snapshot) -> LineReader:  # noqa: ARG002 - for rows
         """The file as it is now, to be read line by line and closed.
 
         Raises:
@@ -344,6 +354,12 @@ class AuditLog:
         from rotifer_engine._reading import LineReader
 
         return LineReader(self.path, self._files)
+
+    def trail(self, agent_id: str) -> FileTrail:
+        """The lines about an agent in the file as it is named now, and those to come."""
+        from rotifer_engine._trail import FileTrail
+
+        return FileTrail(self.path, self._files, agent_id)
 
     def close(self) -> None:
         """Close the file; a later append opens it again."""

@@ -19,7 +19,7 @@ from rotifer_engine.errors import InvalidInput, StorageError
 
 if TYPE_CHECKING:
     from rotifer_engine._ledger import Ledger
-    from rotifer_engine._reading import LineReader
+    from rotifer_engine._reading import Numbered
     from rotifer_engine._store import Row, Snapshot
 
 __all__ = ["Report", "check_memory"]
@@ -86,12 +86,13 @@ def check_memory(ledger: Ledger) -> Report:
             log.close()
 
 
-def _moment(ledger: Ledger, findings: Findings) -> tuple[LineReader | None, Snapshot]:
+def _moment(ledger: Ledger, findings: Findings) -> tuple[Numbered | None, Snapshot]:
     """The log and the store between two changes: nobody can write while both are opened."""
-    log: LineReader | None = None
+    log: Numbered | None = None
     with ledger.store.begin(ledger.agent_id):
+        snapshot = ledger.store.snapshot()
         try:
-            log = ledger.audit.reader()
+            log = ledger.audit.reader(ledger.agent_id, snapshot)
         except FileNotFoundError:
             pass  # rotated this instant, or nothing was ever recorded
         except OSError as error:
@@ -100,12 +101,10 @@ def _moment(ledger: Ledger, findings: Findings) -> tuple[LineReader | None, Snap
                 f"{ledger.audit.path} cannot be read: {error.strerror or error}",
                 "put a regular file of your own there",
             )
-        try:
-            return log, ledger.store.snapshot()
         except BaseException:
-            if log is not None:
-                log.close()
+            snapshot.close()
             raise
+    return log, snapshot
 
 
 def _check_rows(agent_id: str, snapshot: Snapshot, findings: Findings) -> dict[str, int]:

@@ -19,7 +19,7 @@ from rotifer_engine._replay import Line, made
 
 if TYPE_CHECKING:
     from rotifer_engine._findings import Findings
-    from rotifer_engine._reading import LineReader
+    from rotifer_engine._reading import Numbered
     from rotifer_engine._store import Snapshot
 
 __all__ = ["Seen", "check_log"]
@@ -44,7 +44,7 @@ class Seen(NamedTuple):
 
 def check_log(
     agent_id: str,
-    log: LineReader,
+    log: Numbered,
     snapshot: Snapshot,
     sizes: dict[str, int],
     findings: Findings,
@@ -61,7 +61,7 @@ def check_log(
     reading = _Reading(agent_id, snapshot.store_id, findings)
     present: dict[str, object] = {}
     removed: set[str] = set()
-    last_change = snapshot.last_change
+    last_change = snapshot.last_change(agent_id)
     try:
         for line in made(reading.lines(log), last_change):
             reading.last_made = line.change_id
@@ -133,10 +133,15 @@ class _Reading:
             self._lines, self._foreign, self._others, self.whole, tuple(self._foreign_numbers)
         )
 
-    def lines(self, log: LineReader) -> Iterator[Line]:
+    def lines(self, log: Numbered) -> Iterator[Line]:
         """The lines about this store; keys and sizes only of this agent's entries."""
         change_id = ""
+        first = last = 0
         for number, raw in log.numbered():
+            first = first or number
+            if last and number != last + 1:  # a file's lines are counted, those of a store kept
+                self._missing(last + 1, number - 1)
+            last = number
             fields = self._parse(number, raw)
             if fields is None:
                 continue
@@ -149,7 +154,8 @@ class _Reading:
                 self._others += 1
                 continue
             if not self.begun:
-                self.begun, self.whole = True, action != "memory.continued"
+                self.begun = True
+                self.whole = first == 1 and action != "memory.continued"
             if action == "memory.continued":
                 self.last_made = change
             if change != change_id:  # one text for all lines of a change
@@ -180,6 +186,10 @@ class _Reading:
 
     def _torn(self, number: int, what: str) -> None:
         self._findings.add(_PART, f"line {number:,} {what}", _TORN, kind="torn or foreign lines")
+
+    def _missing(self, first: int, last: int) -> None:
+        which = f"line {first:,} is" if first == last else f"lines {first:,} to {last:,} are"
+        self._findings.add(_PART, f"{which} missing", _DIFFERS, kind="missing lines")
 
     def _judge_foreign(self, number: int, fields: dict[str, object]) -> None:
         action, change = fields.get("action"), fields.get("change_id")

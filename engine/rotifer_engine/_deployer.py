@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rotifer_engine._import import Imported
     from rotifer_engine._ledger import Ledger
     from rotifer_engine._policy import RetentionPolicy
+    from rotifer_engine._trail import Trail
     from rotifer_engine._transfer import Exported
 
 __all__ = ["DEPLOYER", "DeployerView", "Erased", "not_found"]
@@ -213,6 +214,13 @@ class DeployerView:
         from rotifer_engine._check import check_memory
 
         return check_memory(self._ledger)
+
+    def trail(self) -> Trail:
+        """The audit log's lines about this agent, and those to come; to be closed.
+
+        From a file, only what is in it as it is named now: not what was rotated away.
+        """
+        return self._ledger.audit.trail(self.agent_id)
 
     def followers(self, data_policy: RetentionPolicy) -> tuple[int, int]:
         """Live entries that follow the agent, and how many of them are gone under another policy.

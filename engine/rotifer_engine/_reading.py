@@ -8,14 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from rotifer_engine._files import FileSystem
 
-__all__ = ["MAX_LINE_BYTES", "LineReader"]
+__all__ = ["MAX_LINE_BYTES", "LineReader", "Numbered"]
 
 MAX_LINE_BYTES = 1024 * 1024  # a line of ours has some ten thousand at most
 _CHUNK = 1024 * 1024
+
+
+class Numbered(Protocol):
+    """Lines that have numbers, from a file or from the rows of a store."""
+
+    def numbered(self) -> Iterator[tuple[int, bytes | None]]:
+        """Each line with its number, counted from 1; None for one that is too long to be held.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        ...  # pragma: no cover
+
+    def close(self) -> None:
+        """Close what is open."""
+        ...  # pragma: no cover
 
 
 class LineReader:

@@ -53,7 +53,7 @@ def is_expired(updated_at: int, policy: RetentionPolicy | None, moment: Moment) 
 
 
 def expired_sql(row: str, now: str, cut: str) -> str:
-    """The condition under which a row is gone; never NULL.
+    """The condition under which a row is gone; never NULL, and the same words for every store.
 
     Args:
         row: the name that the row has in the statement.
@@ -61,6 +61,6 @@ def expired_sql(row: str, now: str, cut: str) -> str:
         cut: the placeholder of the cut-off, which may be NULL.
     """
     return (
-        f"(ifnull({row}.expires_at <= {now}, 0)"
-        f" OR ({row}.follows_agent = 1 AND ifnull({row}.updated_at <= {cut}, 0)))"
+        f"(coalesce({row}.expires_at <= {now}, 1 = 0)"
+        f" OR ({row}.follows_agent = 1 AND coalesce({row}.updated_at <= {cut}, 1 = 0)))"
     )

@@ -52,13 +52,21 @@ class SqliteSnapshot:
             self._connection.close()
             raise
         self.store_id: str = row[0]
-        self.last_change: str | None = row[1]
+        self._last_change: str | None = row[1]
 
     def _each(self, statement: str, arguments: Sequence[object]) -> Iterator[tuple[Any, ...]]:
         try:
             yield from self._connection.execute(statement, arguments)
         except sqlite3.Error as error:
             raise self._connections.failure(error) from error
+
+    def last_change(self, agent_id: str) -> str | None:  # noqa: ARG002 - known for all at once
+        """The id of the last change that was committed, for any agent; None when none was."""
+        return self._last_change
+
+    def lines(self, agent_id: str) -> Iterator[tuple[int, str]]:  # noqa: ARG002 - a file has them
+        """None: they are in the file of the audit log."""
+        return iter(())
 
     def counted(self, agent_id: str) -> tuple[int, int]:
         """What the store has counted: the agent's bytes, and its update sequence."""

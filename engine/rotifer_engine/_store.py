@@ -57,12 +57,8 @@ class Store(Protocol):
         """The store as it is at this moment, to be closed; writers go on meanwhile."""
         ...  # pragma: no cover
 
-    def last_change(self) -> str | None:
-        """The id of the last change that was committed, for any agent; None when none was."""
-        ...  # pragma: no cover
-
     def begin(self, agent_id: str) -> Transaction:
-        """Begin to write: from here to the end no other writer can, in any process."""
+        """Begin to write: from here to the end nobody else can write to this agent's memory."""
         ...  # pragma: no cover
 
     def scrub(self) -> bool:
@@ -96,11 +92,21 @@ class Snapshot(Protocol):
 
     Args:
         store_id: the store's own id.
-        last_change: the id of the last change that was committed; None when none was.
     """
 
     store_id: str
-    last_change: str | None
+
+    def last_change(self, agent_id: str) -> str | None:
+        """The id of the last change that was committed; None when none was.
+
+        Args:
+            agent_id: whose, where the store knows it for each agent; else it is that of any.
+        """
+        ...  # pragma: no cover
+
+    def lines(self, agent_id: str) -> Iterator[tuple[int, str]]:
+        """The agent's audit lines with their numbers, where the store keeps them; else none."""
+        ...  # pragma: no cover
 
     def counted(self, agent_id: str) -> tuple[int, int]:
         """What the store has counted: the agent's bytes, and its update sequence."""
@@ -139,7 +145,8 @@ class Transaction(Protocol):
 
     Args:
         store_id: the store's own id, the beginning of every change id.
-        last_change: the id of the last change that was committed; None when none was.
+        last_change: the id of the last change that was committed, of any agent or of this one;
+            None when none was.
         used: bytes of the keys and values of all rows.
         order: the agent's update sequence, the same as that of the last written row.
     """

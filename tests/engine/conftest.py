@@ -7,6 +7,7 @@ import os
 import sqlite3
 
 import pytest
+from tests.postgres.server import Sql, database
 
 from rotifer_engine import (
     DEFAULT_DATA_POLICY,
@@ -15,6 +16,8 @@ from rotifer_engine import (
     Caller,
     FileSystem,
     FixedClock,
+    PostgresAudit,
+    PostgresStore,
     SqliteStore,
     Telemetry,
 )
@@ -50,6 +53,8 @@ class QuickConnection(sqlite3.Connection):
 
 class World:
     """One project's memory files in a folder, and all that belongs to them."""
+
+    scrubs = True  # nothing of a deleted value is left in the store's files
 
     def __init__(self, folder, *, files=None, **store_options):
         self.state = os.path.join(folder, ".rotifer")
@@ -95,6 +100,11 @@ class World:
         with open(path, "rb") as file:
             return [json.loads(line) for line in file.read().splitlines() if line]
 
+    def raw_lines(self):
+        """The lines of the audit log as bytes."""
+        with open(self.audit_path, "rb") as file:
+            return file.read().splitlines()
+
     def actions(self):
         """The actions in the audit log, in their order."""
         return [line["action"] for line in self.lines()]
@@ -109,10 +119,73 @@ class World:
             opened.close()
 
 
+class PostgresWorld(World):
+    """The same memory on a PostgreSQL server: there is no file of it but the telemetry."""
+
+    scrubs = False  # the server overwrites it in its own time
+
+    def __init__(self, folder, sql):
+        self.sql = sql
+        super().__init__(folder)
+
+    def open(self):
+        """Connect anew, as another process would."""
+        self.store = PostgresStore(self.sql.url, durable=False)
+        self.audit = PostgresAudit(self.store, clock=self.clock)
+        self.telemetry = Telemetry(self.telemetry_path, files=self.files, clock=self.clock)
+        self._opened += [self.store, self.audit, self.telemetry]
+        self.memory = self.agent()
+        return self.memory
+
+    def lines(self, path=None):
+        """The audit lines of all agents, or a file of lines, as it can be read."""
+        return super().lines(path) if path is not None else list(map(json.loads, self.raw_lines()))
+
+    def raw_lines(self):
+        """The audit lines of all agents as bytes, each agent's in their order."""
+        rows = self.sql("SELECT line FROM rotifer.audit ORDER BY agent_id, audit_order")
+        return [line.encode() for (line,) in rows]
+
+
+# What is about files, locks and statements of SQLite; everything else holds for every store.
+FILES_ONLY = {
+    "test_check",
+    "test_disk",
+    "test_history",
+    "test_processes",
+    "test_replay",
+    "test_sqlite",
+    "test_sqlite_connection",
+}
+
+
+def pytest_generate_tests(metafunc):
+    """Run what needs a world, and says nothing of its files, on both stores."""
+    if "world" in metafunc.fixturenames:
+        files = metafunc.module.__name__.rpartition(".")[2] in FILES_ONLY or any(
+            metafunc.definition.iter_markers("files")
+        )
+        metafunc.parametrize("store_kind", ["sqlite"] if files else ["sqlite", "postgres"])
+
+
+@pytest.fixture(scope="session")
+def postgres_sql():
+    """A database on the PostgreSQL server of the tests."""
+    with database() as url:
+        sql = Sql(url)
+        yield sql
+        sql.close()
+
+
 @pytest.fixture
-def world(tmp_path):
-    """A memory with a clock that stands at noon."""
-    world = World(str(tmp_path))
+def world(tmp_path, store_kind, request):
+    """A memory with a clock that stands at noon, on each kind of store."""
+    if store_kind == "postgres":
+        sql = request.getfixturevalue("postgres_sql")
+        sql.empty()
+        world = PostgresWorld(str(tmp_path), sql)
+    else:
+        world = World(str(tmp_path))
     yield world
     world.close()
 

@@ -43,9 +43,8 @@ class Refusing(FileSystem):
 
 
 def text(world):
-    """The log as it stands in its file."""
-    with open(world.audit_path, "rb") as file:
-        return file.read()
+    """The log as it stands in its file, or in the rows of its store."""
+    return b"".join(line + b"\n" for line in world.raw_lines())
 
 
 def test_the_fields_of_a_line(world, a):
@@ -69,7 +68,8 @@ def test_the_fields_of_a_line(world, a):
         "code": None,
     }
     assert list(expected.items()) == list(line.items())
-    assert change_id == world.store.last_change()
+    with world.store.snapshot() as snapshot:
+        assert change_id == snapshot.last_change(world.memory.agent_id)
 
 
 def test_the_actions_of_a_life(world, a, c):
@@ -146,6 +146,7 @@ def test_hostile_keys_stay_on_their_line(world, a):
     assert b"\x1b" not in text(world)
 
 
+@pytest.mark.files
 def test_only_its_owner_can_read_it(world, a):
     """Mode 0600, in a folder of mode 0700; a file that was more open is closed."""
     world.memory.write(a, "k", b"", "CACHE")
@@ -213,6 +214,7 @@ def test_a_failed_append_is_settled_by_the_next(make_world, a):
     )
 
 
+@pytest.mark.files
 def test_a_torn_last_line_swallows_nothing(world, a):
     """The next record starts on a fresh line."""
     world.memory.write(a, "1", b"", "CACHE")
@@ -224,6 +226,7 @@ def test_a_torn_last_line_swallows_nothing(world, a):
     assert (b'{"ts":"2026-', "2", b"") == (lines[1], json.loads(lines[2])["key"], lines[3])
 
 
+@pytest.mark.files
 def test_lines_of_others_are_left_alone(world, a):
     """The file may hold lines of other programs, before and between ours."""
     others = [
@@ -244,6 +247,7 @@ def test_lines_of_others_are_left_alone(world, a):
     assert {"memory.create"} == {json.loads(line)["action"] for line in kept[1::2]}
 
 
+@pytest.mark.files
 def test_rotation_from_outside(world, a):
     """A renamed log is let go of; the new one begins by naming the last committed change."""
     world.memory.write(a, "1", b"", "CACHE")
@@ -256,6 +260,7 @@ def test_rotation_from_outside(world, a):
     assert "committed" == world.lines()[0]["result"]
 
 
+@pytest.mark.files
 def test_more_foreign_lines_than_are_searched(world, a):
     """Far behind other lines, the last change is named instead of searched for."""
     world.memory.write(a, "1", b"", "CACHE")
@@ -268,6 +273,7 @@ def test_more_foreign_lines_than_are_searched(world, a):
     assert ["memory.create", "memory.continued", "memory.create", "memory.create"] == actions
 
 
+@pytest.mark.files
 def test_a_last_line_far_back_is_found(world, a):
     """A window that is too small is widened."""
     world.memory.write(a, "1", b"", "CACHE")
@@ -294,6 +300,7 @@ def test_two_stores_may_share_a_log(make_world, tmp_path, a):
     assert {"memory.create"} == set(one.actions())
 
 
+@pytest.mark.files
 def test_it_can_be_closed_and_used_again(world, a):
     """Closing lets go of the file; the next append opens it."""
     world.memory.write(a, "1", b"", "CACHE")
@@ -322,6 +329,7 @@ def test_a_log_that_others_keep_locked(tmp_path, world, a):
 
 
 @pytest.mark.parametrize("kind", ["link", "folder", "pipe"])
+@pytest.mark.files
 def test_a_log_that_is_no_plain_file(world, tmp_path, a, kind):
     """Nothing is written through a link, nor into anything else."""
     os.mkdir(world.state)

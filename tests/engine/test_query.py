@@ -132,6 +132,7 @@ class TestQuery:
         assert ["1000"] == self.found(world, a, limit=1)
         assert 1_000 == len(self.found(world, a, limit=1_000))
 
+    @pytest.mark.files
     def test_a_long_prefix_range_gives_the_same_answer(self, world, a):
         """With more rows than are worth sorting, the plan changes and the answer does not."""
         for number in range(2_005):

@@ -248,8 +248,7 @@ class TestImport:
             for line in lines
         ]
         assert 1 == len({line["change_id"] for line in lines})
-        with open(world.audit_path, "rb") as file:
-            assert {"k", "n"} == replay(file)[world.memory.agent_id]
+        assert {"k", "n"} == replay(world.raw_lines())[world.memory.agent_id]
 
     def test_replace(self, world, b):
         """The whole entry is the file's, its creator and its times too; others stay."""

@@ -115,15 +115,15 @@ FAULTS = (
     Fault(
         "an entry with a policy of its own is still there at the instant (§7)",
         "_retention.py",
-        "ifnull({row}.expires_at <= {now}, 0)",
-        "ifnull({row}.expires_at < {now}, 0)",
+        "coalesce({row}.expires_at <= {now}, 1 = 0)",
+        "coalesce({row}.expires_at < {now}, 1 = 0)",
         "test_retention",
     ),
     Fault(
         "an entry that follows the agent is still there at the instant (§7)",
         "_retention.py",
-        "ifnull({row}.updated_at <= {cut}, 0)",
-        "ifnull({row}.updated_at < {cut}, 0)",
+        "coalesce({row}.updated_at <= {cut}, 1 = 0)",
+        "coalesce({row}.updated_at < {cut}, 1 = 0)",
         "test_retention",
     ),
     Fault(

@@ -1,0 +1,340 @@
+"""Connections to PostgreSQL: a few for each process, each bounded in the time it may take.
+
+The server bounds each statement, each wait for a lock and each pause within a transaction. It may
+also be the server that hangs, or the network, so each wait for an answer has an end here too; after
+that the connection is not used again. A pool of our own rather than one with threads in the
+background: who asks for a connection learns at once why there is none, and a forked child has
+nothing of its parent's to mend.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import psycopg
+from psycopg.types.numeric import Int8BinaryDumper
+
+from rotifer_engine import _postgres_text as sql
+from rotifer_engine._migrations import demand_version
+from rotifer_engine._postgres_address import Address
+from rotifer_engine._postgres_errors import Silent, is_starting, storage_error
+from rotifer_engine.errors import StorageError
+
+__all__ = ["Limits", "Pool", "Session", "Statement"]
+
+_T = TypeVar("_T")
+_NAP_S = 0.05
+_GRACE_S = 1.0  # the server's own limit should be the one that is met
+
+Statement = tuple[str, Sequence[object]]
+
+# What the driver warns of is raised here as well; a program that listens to the log still gets it.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
+
+_sessions: weakref.WeakSet[Session] = weakref.WeakSet()
+# Connections of the parent process: kept, because closing them is the parent's business.
+_inherited: list[Session] = []
+
+
+def _after_fork_in_child() -> None:
+    _inherited.extend(_sessions)
+    _sessions.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)
+
+
+class Limits(NamedTuple):
+    """How long things may take, in seconds.
+
+    Args:
+        connect: to be let in.
+        lock: to wait for another writer of the same agent.
+        statement: for the server to carry out one statement.
+        idle: a transaction may rest before the server ends it.
+    """
+
+    connect: float = 5
+    lock: float = 5
+    statement: float = 10
+    idle: float = 10
+
+
+class _Bounded(psycopg.Connection[tuple[Any, ...]]):
+    """A connection whose every wait for the server has an end."""
+
+    answer_s = 11.0
+
+    def wait(self, gen: Any, *arguments: Any, **options: Any) -> Any:
+        """Wait as the driver does, but not for ever."""
+        return super().wait(
+            self._until(gen, time.monotonic() + self.answer_s), *arguments, **options
+        )
+
+    def _until(self, gen: Generator[Any, Any, _T], deadline: float) -> Generator[Any, Any, _T]:
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                if not ready and time.monotonic() >= deadline:
+                    # Closed here, before anybody tries to end a transaction in good order.
+                    self.pgconn.finish()
+                    raise Silent(f"waited {self.answer_s:g} s")
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            result: _T = end.value
+            return result
+
+
+class Session:
+    """One connection that is let in, and whose tables are there.
+
+    Args:
+        connection: it, in autocommit mode.
+        store_id: the id of the store that is on the server.
+    """
+
+    def __init__(self, connection: psycopg.Connection[tuple[Any, ...]], store_id: str) -> None:
+        self.pid = os.getpid()
+        self.store_id = store_id
+        self._connection = connection
+        self._cursor = psycopg.RawCursor(connection)
+        _sessions.add(self)
+
+    @property
+    def lost(self) -> bool:
+        """Whether nothing can be asked over it any more."""
+        return self._connection.closed
+
+    @property
+    def idle(self) -> bool:
+        """Whether it is outside any transaction."""
+        status = self._connection.info.transaction_status
+        return status == psycopg.pq.TransactionStatus.IDLE
+
+    def one(self, statement: str, arguments: Sequence[object] = ()) -> tuple[Any, ...] | None:
+        """The first row of a statement."""
+        cursor = self._cursor.execute(statement, arguments, prepare=True, binary=True)
+        row: tuple[Any, ...] | None = cursor.fetchone()
+        return row
+
+    def all(self, statement: str, arguments: Sequence[object]) -> list[tuple[Any, ...]]:
+        """All rows of a statement."""
+        return self._cursor.execute(statement, arguments, prepare=True, binary=True).fetchall()
+
+    def run(self, statement: str, arguments: Sequence[object] = ()) -> None:
+        """Run a statement."""
+        self._cursor.execute(statement, arguments, prepare=True)
+
+    def run_each(self, statements: Sequence[Statement]) -> list[tuple[Any, ...] | None]:
+        """Run statements in one round trip; the first row of each that has any.
+
+        What follows a statement that fails is not run.
+        """
+        connection = self._connection
+        with connection.pipeline():
+            cursors = [
+                psycopg.RawCursor(connection).execute(text, arguments, prepare=True, binary=True)
+                for text, arguments in statements
+            ]
+        return [cursor.fetchone() if cursor.description else None for cursor in cursors]
+
+    def close(self) -> None:
+        """Close the connection; the server gives up what was not committed."""
+        if self.pid == os.getpid():
+            self._connection.close()
+
+
+class Pool:
+    """The connections of a process to one database.
+
+    Args:
+        address: where it is.
+        limits: how long things may take.
+        durable: whether a commit waits for the server's disk.
+        most: so many connections at once, snapshots not counted.
+    """
+
+    def __init__(self, address: Address, limits: Limits, *, durable: bool, most: int) -> None:
+        self.address = address
+        self.limits = limits
+        self._durable = durable
+        self._most = most
+        self._closed = False
+        self._start()
+
+    def _start(self) -> None:
+        self._pid = os.getpid()
+        self._free: list[Session] = []
+        self._slots = threading.BoundedSemaphore(self._most)
+
+    # ---- errors
+
+    def failure(self, error: psycopg.Error, *, lost: bool = False) -> StorageError:
+        """What an error of the driver means.
+
+        Args:
+            error: it.
+            lost: whether a connection that had been there is gone.
+        """
+        if lost and not error.sqlstate and not isinstance(error, Silent):
+            return StorageError(
+                f"the connection to the memory's server {self.address.place} was lost; nothing was "
+                "changed: try again"
+            )
+        limits = self.limits
+        return storage_error(error, self.address, lock_s=limits.lock, statement_s=limits.statement)
+
+    # ---- sessions
+
+    def take(self, *, patient: bool = False) -> Session:
+        """A connection that nobody else has until it is given back.
+
+        Args:
+            patient: try again while nobody answers there, for as long as connecting may take.
+
+        Raises:
+            StorageError: there is none.
+        """
+        if self._closed:
+            raise StorageError(f"the memory's server {self.address.place} is closed; open it again")
+        if self._pid != os.getpid():
+            self._start()
+        slots = self._slots
+        if not slots.acquire(timeout=self.limits.lock):
+            raise StorageError(
+                f"all {self._most} connections to the memory's server {self.address.place} were in "
+                f"use for the {self.limits.lock:g} s that we waited; try again"
+            )
+        try:
+            while self._free:
+                session = self._free.pop()
+                if not session.lost:
+                    return session
+            return self.connect(patient=patient)
+        except BaseException:
+            slots.release()
+            raise
+
+    def give(self, session: Session) -> None:
+        """Give a connection back; one that is lost, or within a transaction, is closed."""
+        if session.pid != os.getpid():
+            return
+        if self._closed or session.lost or not session.idle:
+            session.close()
+        else:
+            self._free.append(session)
+        self._slots.release()
+
+    def ask(self, work: Callable[[Session], _T]) -> _T:
+        """Do what can be done twice; again, where the connection was lost meanwhile.
+
+        Raises:
+            StorageError: it failed.
+        """
+        session, result = self.hold(work)
+        self.give(session)
+        return result
+
+    def hold(self, work: Callable[[Session], _T]) -> tuple[Session, _T]:
+        """As ``ask``, but the connection is kept, to be given back.
+
+        Raises:
+            StorageError: it failed.
+        """
+        deadline = time.monotonic() + self.limits.connect
+        session = self.take()
+        while True:
+            try:
+                return session, work(session)
+            except psycopg.Error as error:
+                lost = session.lost
+                self.give(session)
+                if not lost or isinstance(error, Silent) or time.monotonic() >= deadline:
+                    raise self.failure(error, lost=lost) from None
+            except BaseException:
+                self.drop(session)
+                raise
+            self._forget_free()  # what was lost with it would only fail one after the other
+            session = self.take(patient=True)
+
+    def drop(self, session: Session) -> None:
+        """Give a connection back that nobody is to use again."""
+        session.close()
+        self.give(session)
+
+    def _forget_free(self) -> None:
+        while self._free:
+            self._free.pop().close()
+
+    # ---- opening
+
+    def connect(self, *, patient: bool = False) -> Session:
+        """A new connection, let in and looked at.
+
+        Args:
+            patient: try again while nobody answers there, for as long as connecting may take.
+
+        Raises:
+            StorageError: it cannot be had; or the tables are not there, or of another version.
+        """
+        deadline = time.monotonic() + self.limits.connect
+        while True:
+            try:
+                return self._let_in()
+            except psycopg.Error as error:
+                if not patient or not is_starting(error) or time.monotonic() >= deadline:
+                    raise self.failure(error) from None
+            time.sleep(_NAP_S)
+
+    def _let_in(self) -> Session:
+        connection = self.dial()
+        try:
+            row = psycopg.RawCursor(connection).execute(sql.HELLO, self.settings()).fetchone()
+            assert row is not None, "it asks for values, not for rows"
+            demand_version(row[1], self.address.place)
+        except BaseException:
+            connection.close()
+            raise
+        return Session(connection, row[0])
+
+    def settings(self) -> tuple[str, ...]:
+        """What the server is to hold to on a connection, as ``SETTINGS`` wants it."""
+        limits = self.limits
+        bounds = (limits.statement, limits.lock, limits.idle)
+        return (*(f"{seconds * 1000:.0f}" for seconds in bounds), "on" if self._durable else "off")
+
+    def dial(self) -> psycopg.Connection[tuple[Any, ...]]:
+        """A connection as the server gives it.
+
+        Raises:
+            psycopg.Error: there is none.
+        """
+        limits = self.limits
+        defaults = {
+            "application_name": "rotifer",
+            "connect_timeout": f"{max(1, round(limits.connect))}",
+            "keepalives": "1",
+            "keepalives_idle": "30",
+            "keepalives_interval": "5",
+            "keepalives_count": "3",
+            "tcp_user_timeout": f"{(limits.statement + _GRACE_S) * 1000:.0f}",
+        }
+        parameters: dict[str, Any] = {**defaults, **self.address.parameters}
+        parameters["client_encoding"] = "UTF8"
+        connection = _Bounded.connect("", autocommit=True, **parameters)
+        connection.answer_s = limits.statement + _GRACE_S
+        connection.adapters.register_dumper(int, Int8BinaryDumper)  # one type, one plan
+        return connection
+
+    def close(self) -> None:
+        """Close what is not in use; what is, when it is given back."""
+        self._closed = True
+        if self._pid == os.getpid():
+            self._forget_free()
