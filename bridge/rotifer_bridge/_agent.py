@@ -15,6 +15,7 @@ from rotifer_bridge.errors import AgentError, UsageError
 from rotifer_engine import ABSENT
 
 if TYPE_CHECKING:
+    from rotifer_bridge._inspect import Inspection
     from rotifer_bridge._launch import Launched
     from rotifer_bridge._project import Project
     from rotifer_bridge._record import AgentRecord
@@ -93,6 +94,8 @@ class Agent:
         sandbox: bool = True,
         trust_unsigned: bool = False,
         time_limit: float = TIME_LIMIT,
+        inspect: str | None = None,
+        inspect_port: int | None = None,
         on_log: OnLog | None = None,
         on_note: OnNote | None = None,
         on_step: OnStep | None = None,
@@ -105,6 +108,8 @@ class Agent:
             sandbox: False runs the source of compiled genes under Node.
             trust_unsigned: whether genes that were installed from outside are run.
             time_limit: seconds for each gene.
+            inspect: the gene that Node's debugger is opened on; nothing is limited in time then.
+            inspect_port: where the debugger comes to, on 127.0.0.1; 9229 if not given.
             on_log: called with a gene's name and each line it prints.
             on_note: called with each warning, a sentence for a person.
             on_step: called with a gene's name when its turn begins.
@@ -113,7 +118,8 @@ class Agent:
             AgentError: the genome is empty or the agent is closed.
             GeneError: a gene is missing, has no source, or cannot be made ready.
             RunError: a gene gave no answer; the steps so far are its ``steps``.
-            UsageError: the input is not JSON, or does not fit with ``strict``.
+            UsageError: the gene cannot be debugged; the input is not JSON, or does not fit with
+                ``strict``.
         """
         if self._owner != os.getpid():
             raise AgentError(
@@ -137,6 +143,9 @@ class Agent:
             warm = self._warm
             warm.sandbox, warm.trusting, warm.note = sandbox, trust_unsigned, on_note or ignore
             try:
+                if inspect is not None:
+                    warm.inspection = self._inspection(inspect, inspect_port)
+                    time_limit = TIME_LIMIT_MAX
                 started = perf_counter()
                 turns = Turns(
                     self.record,
@@ -150,6 +159,18 @@ class Agent:
                 kind = self.record.composition["type"]
                 return RunResult(self.name, kind, output, turns.steps, elapsed_ms(started))
             finally:
+                warm.end_inspection()
                 self._runner = None
                 if self._closed:
                     self._warm.close()
+
+    def _inspection(self, gene: str, port: int | None) -> Inspection:
+        from rotifer_bridge._inspect import DEFAULT_PORT, Inspection
+        from rotifer_bridge._names import shown
+
+        if gene not in self.record.genome:
+            raise UsageError(
+                f"there is no gene {shown(gene)} in agent '{self.name}' to debug",
+                help=f"its genes are {', '.join(self.record.genome)}",
+            )
+        return Inspection(gene, DEFAULT_PORT if port is None else port)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rotifer_bridge._node import Node
     from rotifer_bridge._transform import ReadyFile
 
-__all__ = ["DEFAULT_PORT", "Inspection", "inspector_flags", "parse_port", "stopping"]
+__all__ = ["DEFAULT_PORT", "Inspection", "parse_port"]
 
 DEFAULT_PORT = 9229
 """Where editors and browsers look for a Node to debug."""
@@ -40,6 +40,50 @@ class Inspection(NamedTuple):
     gene: str
     port: int = DEFAULT_PORT
 
+    def refuse_compiled(self, *, compiled: bool) -> None:
+        """Raise UsageError for a gene that runs as WASM."""
+        if compiled:
+            raise UsageError(
+                f"gene '{self.gene}' is compiled; Node's debugger needs its source",
+                help="add --no-sandbox to run the source under Node",
+            )
+
+    def flags(self, node: Node) -> tuple[str, ...]:
+        """What Node is told, to wait for the debugger.
+
+        Args:
+            node: the Node that will run the gene.
+
+        Raises:
+            UsageError: the port is taken: Node would go on without a debugger.
+        """
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as Node does
+            try:
+                probe.bind((_HOST, self.port))
+            except OSError as error:
+                raise UsageError(
+                    f"no debugger can come to port {self.port}: {error.strerror}",
+                    help="end what listens there, or choose another with --inspect-port PORT",
+                ) from None
+        # Newer permission models shut the inspector out, silently; older do not know the flag.
+        allowing = ("--allow-inspector",) if _knows(node.path, "--allow-inspector") else ()
+        return (*allowing, f"--inspect-wait={_HOST}:{self.port}")
+
+    def stopping(self, files: Sequence[ReadyFile], entry: str) -> list[ReadyFile]:
+        """The gene's files, so that a debugger stops where the gene begins.
+
+        Args:
+            files: the files, ready to run.
+            entry: the URL of the one that is imported.
+        """
+        return [
+            file._replace(source=_stop(file.source))
+            if file.url == entry and file.format in {"module", "commonjs"}
+            else file
+            for file in files
+        ]
+
 
 def parse_port(text: str) -> int:
     """The port of ``--inspect-port``.
@@ -50,45 +94,6 @@ def parse_port(text: str) -> int:
     if text.isascii() and text.isdigit() and 1024 <= int(text[:9]) <= 65_535:
         return int(text)
     raise UsageError(f"--inspect-port is {text!r}; it takes a port from 1024 to 65535")
-
-
-def inspector_flags(node: Node, port: int) -> list[str]:
-    """What Node is told to wait for a debugger.
-
-    Args:
-        node: the Node that will run the gene.
-        port: where it is to listen.
-
-    Raises:
-        UsageError: the port is taken: Node would go on without a debugger.
-    """
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as Node does
-        try:
-            probe.bind((_HOST, port))
-        except OSError as error:
-            raise UsageError(
-                f"no debugger can come to port {port}: {error.strerror}",
-                help="end what listens there, or choose another with --inspect-port PORT",
-            ) from None
-    flags = [f"--inspect-wait={_HOST}:{port}"]
-    # Since 24.12 the permission model shuts the inspector out; older ones do not know the flag.
-    return ["--allow-inspector", *flags] if _knows(node.path, "--allow-inspector") else flags
-
-
-def stopping(files: Sequence[ReadyFile], entry: str) -> list[ReadyFile]:
-    """The gene's files, so that a debugger stops where the gene begins.
-
-    Args:
-        files: the files, ready to run.
-        entry: the URL of the one that is imported.
-    """
-    return [
-        file._replace(source=_stop(file.source))
-        if file.url == entry and file.format in {"module", "commonjs"}
-        else file
-        for file in files
-    ]
 
 
 def _stop(source: bytes) -> bytes:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rotifer_bridge._door import ClosedDoor, Door
     from rotifer_bridge._gateway import Gateway
     from rotifer_bridge._gene import Gene
+    from rotifer_bridge._inspect import Inspection
     from rotifer_bridge._project import Project
     from rotifer_bridge._result import OnNote
     from rotifer_bridge._sandboxed import Sandboxed
@@ -63,6 +64,7 @@ class Solo:
         sandbox: False runs the source of a compiled gene under Node.
         grants: what the deployer lets it do.
         on_note: called with what a person should know of this machine's sandbox, once in a project.
+        inspection: how the gene is debugged, if it is.
     """
 
     def __init__(
@@ -76,7 +78,9 @@ class Solo:
         sandbox: bool = True,
         grants: Grants = NO_GRANTS,
         on_note: OnNote = ignore,
+        inspection: Inspection | None = None,
     ) -> None:
+        self._inspection = inspection
         self._grants = grants
         self._on_note = on_note
         self.gene = gene
@@ -89,6 +93,8 @@ class Solo:
         self._compiled: Sandboxed | None = None
         self.engine = "wasm" if gene.compiled and sandbox else "node"
         """``node`` or ``wasm``."""
+        if inspection is not None:
+            inspection.refuse_compiled(compiled=self.engine == "wasm")
 
     def __enter__(self) -> Self:
         return self
@@ -123,8 +129,14 @@ class Solo:
         self._gateway = self._gateway or gateway_of(
             gene, self._grants
         )  # kept: a new worker gets no new minute
+        inspection = self._inspection
         worker = self._worker = start_worker(
-            self._project, gene, self._on_log, grants=self._grants, on_note=self._on_note
+            self._project,
+            gene,
+            self._on_log,
+            grants=self._grants,
+            on_note=self._on_note,
+            inspection=inspection,
         )
         from rotifer_bridge._transform import file_url, ready
 
@@ -140,7 +152,7 @@ class Solo:
         worker.load(
             gene.name,
             gene.folder,
-            files,
+            files if inspection is None else inspection.stopping(files, where),
             where,
             self._door,
             exports=ENTRY_POINTS,

@@ -25,12 +25,15 @@ if TYPE_CHECKING:
 
     from rotifer_bridge._gateway import Gateway, Traffic
     from rotifer_bridge._gene import Gene
+    from rotifer_bridge._inspect import Inspection
     from rotifer_bridge._project import Project
     from rotifer_bridge._record import AgentRecord
     from rotifer_bridge._result import OnLog, OnNote
     from rotifer_engine import AgentMemory
 
 __all__ = ["Runner", "WarmGenes", "gateway_of", "start_worker"]
+
+_DEBUGGED = -1  # in the place of a branch: a debugged gene has a process of its own
 
 
 class Runner(Protocol):
@@ -73,6 +76,7 @@ def start_worker(
     launched: Launched | None = None,
     grants: Grants = NO_GRANTS,
     on_note: OnNote = ignore,
+    inspection: Inspection | None = None,
 ) -> Worker:
     """A worker for a project's gene.
 
@@ -84,21 +88,23 @@ def start_worker(
             just what this gene may, and ended if not.
         grants: what the deployer lets the gene do.
         on_note: told, once in a project, that this machine has weaker walls than it could.
+        inspection: how the gene is debugged, if it is; its process is then a new one.
 
     Raises:
-        UsageError: a grant cannot be kept.
+        UsageError: a grant cannot be kept, or the debugger's port is taken.
     """
     try:
         fence = fence_of(project.root, project.genes_dir, gene.name, grants)
-        if launched is not None and launched.fence != fence:
+        if launched is not None and (launched.fence != fence or inspection is not None):
             discard(launched)
             launched = None
         node = find_node(project.root)
+        flags = () if inspection is None else inspection.flags(node)
     except BaseException:
         if launched is not None:
             discard(launched)
         raise
-    process = launched or launch_in(project.root, node, fence=fence)
+    process = launched or launch_in(project.root, node, flags, fence=fence)
     if process.wall != WALLS[0]:
         from rotifer_bridge._sandbox_note import weaker
 
@@ -140,6 +146,8 @@ class WarmGenes:
         """Whether compiled genes run as WASM; if not, their sources run under Node."""
         self.trusting = False
         """Whether genes that were installed from outside run."""
+        self.inspection: Inspection | None = None
+        """How a gene of the run that is going on is debugged, if one is."""
         self.note: OnNote = ignore
         """Called with each warning of the run that is going on."""
         self._grants = record.grants
@@ -200,6 +208,10 @@ class WarmGenes:
         """
         gene = self.gene(name)  # a warm runner is no reason to trust it
         compiled = gene.compiled and self.sandbox
+        inspection = None
+        if self.inspection is not None and self.inspection.gene == name:
+            inspection, branch = self.inspection, _DEBUGGED
+            inspection.refuse_compiled(compiled=compiled)
         place = (name, compiled, branch)
         runner = self._runners.get(place)
         if runner is not None:
@@ -207,7 +219,7 @@ class WarmGenes:
                 return runner
             self._runners.pop(place).close()
         runner = self._runners[place] = (
-            self._compiled(gene) if compiled else self._under_node(gene, time_limit)
+            self._compiled(gene) if compiled else self._under_node(gene, time_limit, inspection)
         )
         return runner
 
@@ -242,7 +254,15 @@ class WarmGenes:
             gene, self._door(gene), cache_dir=self._project.cache_dir, agent_id=self._record.id
         )
 
-    def _under_node(self, gene: Gene, time_limit: float) -> Worker:
+    def end_inspection(self) -> None:
+        """End what was started for a debugger: the next run has nothing to wait for."""
+        inspection, self.inspection = self.inspection, None
+        if inspection is not None:
+            runner = self._runners.pop((inspection.gene, False, _DEBUGGED), None)
+            if runner is not None:
+                runner.close()
+
+    def _under_node(self, gene: Gene, time_limit: float, inspection: Inspection | None) -> Worker:
         launched, self._spare = self._spare, None
         worker = start_worker(
             self._project,
@@ -251,6 +271,7 @@ class WarmGenes:
             launched=launched,
             grants=self._grants,
             on_note=self.note,
+            inspection=inspection,
         )
         try:
             from rotifer_bridge._transform import file_url, ready
@@ -258,18 +279,20 @@ class WarmGenes:
             entry = gene.entry or ""
             if gene.name not in self._gateways:  # kept: a new worker gets no new minute
                 self._gateways[gene.name] = gateway_of(gene, self._grants)
+            url = file_url(gene.folder, entry)
+            files = ready(
+                gene.files,
+                gene.folder,
+                node=worker.node.path,
+                cache_dir=self._project.cache_dir,
+                entry=entry,
+                time_limit=time_limit,
+            )
             worker.load(
                 gene.name,
                 gene.folder,
-                ready(
-                    gene.files,
-                    gene.folder,
-                    node=worker.node.path,
-                    cache_dir=self._project.cache_dir,
-                    entry=entry,
-                    time_limit=time_limit,
-                ),
-                file_url(gene.folder, entry),
+                files if inspection is None else inspection.stopping(files, url),
+                url,
                 self._door(gene),
                 gateway=self._gateways[gene.name],
             )

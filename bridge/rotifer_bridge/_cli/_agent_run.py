@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 __all__ = [
     "INPUT_LIMIT",
     "RunOptions",
+    "announce",
     "log_line",
     "parse",
+    "parse_inspection",
     "parse_time_limit",
     "perform",
     "read_input",
@@ -64,6 +66,10 @@ _OPTIONS = (
     _Option(
         "--trust-unsigned", None, None, "Run genes that were installed from outside the project."
     ),
+    _Option(
+        "--inspect-brk", "GENE", None, "Open Node's debugger on this gene, without time limits."
+    ),
+    _Option("--inspect-port", "PORT", None, "Where the debugger comes to, if not to 9229."),
 )
 _BY_FLAG = {option.flag: option for option in _OPTIONS}
 _DEFAULTS = {option.flag: option.default for option in _OPTIONS}
@@ -80,6 +86,8 @@ class RunOptions(NamedTuple):
     verbose: bool
     sandbox: bool
     trust_unsigned: bool
+    inspect: str | None
+    inspect_port: str | None
 
 
 def parse(argv: list[str]) -> RunOptions | None:
@@ -118,6 +126,8 @@ def _options(agent: str, values: dict[str, str | None]) -> RunOptions:
         verbose=bool(values["--verbose"]),
         sandbox=not values["--no-sandbox"],
         trust_unsigned=bool(values["--trust-unsigned"]),
+        inspect=values["--inspect-brk"],
+        inspect_port=values["--inspect-port"],
     )
 
 
@@ -188,6 +198,10 @@ def perform(options: RunOptions, launched: Launched | None = None) -> int:
 
 
 def _run(agent: Agent, value: Any, time_limit: float, options: RunOptions) -> RunResult:
+    port = parse_inspection(options.inspect, options.inspect_port)
+    if port is not None and options.inspect in agent.record.genome:
+        announce(options.inspect, port)
+
     def run(on_log: OnLog, on_note: OnNote, on_step: OnStep | None) -> RunResult:
         return agent.run(
             value,
@@ -195,6 +209,8 @@ def _run(agent: Agent, value: Any, time_limit: float, options: RunOptions) -> Ru
             sandbox=options.sandbox,
             trust_unsigned=options.trust_unsigned,
             time_limit=time_limit,
+            inspect=options.inspect,
+            inspect_port=port,
             on_log=on_log,
             on_note=on_note,
             on_step=on_step,
@@ -255,6 +271,31 @@ def parse_time_limit(text: str) -> float:
         return seconds
     raise UsageError(
         f"--time-limit is {text!r}; it takes seconds, more than 0 and at most {TIME_LIMIT_MAX:,.0f}"
+    )
+
+
+def parse_inspection(gene: str | None, port: str | None) -> int | None:
+    """Where the debugger comes to; None if no gene is debugged.
+
+    Raises:
+        UsageError: it is no port, or no gene is debugged.
+    """
+    if gene is None and port is not None:
+        raise UsageError(
+            f"--inspect-port {port}: no gene is debugged", help="say which with --inspect-brk"
+        )
+    if gene is None:
+        return None
+    from rotifer_bridge._inspect import DEFAULT_PORT, parse_port
+
+    return DEFAULT_PORT if port is None else parse_port(port)
+
+
+def announce(gene: str, port: int) -> None:
+    """Say what the user is to do now."""
+    note(
+        f"gene '{gene}' waits for a debugger on 127.0.0.1:{port}: "
+        "open chrome://inspect, or attach an editor to Node"
     )
 
 

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rotifer_bridge._cli._agent_run import log_line, parse_time_limit, read_input, spent
+from rotifer_bridge._cli._agent_run import (
+    announce,
+    log_line,
+    parse_inspection,
+    parse_time_limit,
+    read_input,
+    spent,
+)
 from rotifer_bridge._cli._output import note, say, warn
 
 if TYPE_CHECKING:
@@ -28,9 +35,12 @@ def _run(  # noqa: PLR0917 - click hands over one argument an option
     no_sandbox: bool,
     trust_unsigned: bool,
     time_limit: str,
+    inspect_brk: bool,
+    inspect_port: str | None,
 ) -> int:
     from time import perf_counter
 
+    from rotifer_bridge._agent import TIME_LIMIT_MAX
     from rotifer_bridge._door import ClosedDoor
     from rotifer_bridge._project import Project
     from rotifer_bridge._solo import Solo, check_runnable
@@ -42,6 +52,13 @@ def _run(  # noqa: PLR0917 - click hands over one argument an option
         warn(line)
     check_runnable(found, sandbox=not no_sandbox, trust_unsigned=trust_unsigned)
     value = read_input(given)
+    port = parse_inspection(gene if inspect_brk else None, inspect_port)
+    inspection = None
+    if port is not None:
+        from rotifer_bridge._inspect import Inspection
+
+        inspection, seconds = Inspection(gene, port), TIME_LIMIT_MAX
+        announce(gene, port)
     with Solo(
         project,
         found,
@@ -49,6 +66,7 @@ def _run(  # noqa: PLR0917 - click hands over one argument an option
         on_log=log_line,
         time_limit=seconds,
         sandbox=not no_sandbox,
+        inspection=inspection,
     ) as solo:
         solo.start()
         started = perf_counter()
@@ -135,6 +153,16 @@ command = click.Command(
             default="60",
             show_default=True,
             help="How long the gene may take.",
+        ),
+        click.Option(
+            ["--inspect-brk"],
+            is_flag=True,
+            help="Open Node's debugger on the gene, without a time limit.",
+        ),
+        click.Option(
+            ["--inspect-port"],
+            metavar="PORT",
+            help="Where the debugger comes to, if not to 9229.",
         ),
     ],
 )
