@@ -38,6 +38,9 @@ def failure(code: str, message: str) -> Reply:
 class ClosedDoor:
     """The door of a gene that no agent runs: every call is denied, and none leaves a trace."""
 
+    closed = True
+    """Whether every call is denied, whatever it asks."""
+
     def answer(self, op: str, request: object, value: bytes, *, live: bool) -> Reply:  # noqa: ARG002 - as Door has it
         """The same answer to everything (memory §12)."""
         return failure("MEMORY_ACCESS_DENIED", _NO_AGENT)
@@ -59,6 +62,8 @@ class Door:
         caller: who acts: the gene's v2 identity and domain.
         on_fault: told of a fault of ours that a gene was answered ``MEMORY_STORAGE_ERROR`` for.
     """
+
+    closed = False
 
     def __init__(
         self, memory: AgentMemory, caller: Caller, *, on_fault: Callable[[str], object]

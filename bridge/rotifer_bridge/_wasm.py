@@ -17,7 +17,7 @@ try:
     from rotifer_bridge import _wasm_clock as clock
     from rotifer_bridge._wasm_cache import ready_module
     from rotifer_bridge._wasm_direct import express
-    from rotifer_bridge._wasm_instance import Instance
+    from rotifer_bridge._wasm_instance import Instance, why_over
     from rotifer_bridge._wasm_link import Linked
     from rotifer_bridge._wasm_log import LogLines
     from rotifer_bridge._wasm_run import Run
@@ -162,8 +162,8 @@ class WasmGene:
             try:
                 with set_aside(run.end_with):
                     text = self._called(run, given)
-                if run.stop is not None:
-                    raise run.stop  # it came with the last step
+                if run.over():
+                    raise why_over(run)  # nothing had looked since
             finally:
                 clock.leave()
                 self.fuel_used = self.limits.fuel - run.fuel()

@@ -13,9 +13,18 @@ from rotifer_bridge.errors import GeneFailed, RunError
 if TYPE_CHECKING:
     from rotifer_bridge._wasm_run import Run
 
-__all__ = ["Instance"]
+__all__ = ["Instance", "why_over"]
 
 _I32 = 0  # wasmtime's number of the kind
+
+
+def why_over(run: Run) -> BaseException:
+    """The error for a run that we ended."""
+    if run.stop is not None:
+        return run.stop
+    if run.expired:
+        return timed_out(run.gene, run.time_limit)
+    return RunError(f"gene '{run.gene}' was stopped before it answered", code="E0052")
 
 
 class Instance:
@@ -91,14 +100,10 @@ class Instance:
         if self._trap.value:
             name, where = api.take_trap(self._trap)
             self._trap = c_void_p()
-        if run.stop is not None:
-            raise run.stop
         if run.exit_code is not None:
             raise Exited(run.gene, run.exit_code)
-        if run.expired:
-            raise timed_out(run.gene, run.time_limit)
-        if run.cancelled:
-            raise RunError(f"gene '{run.gene}' was stopped before it answered", code="E0052")
+        if run.stop is not None or run.expired or run.cancelled:
+            raise why_over(run)
         if said is None:
             raise trapped(run.gene, name, where, limits=run.limits, memory=run.size())
         raise GeneFailed(f"gene '{run.gene}' could not be started: {said}", code="E0052")

@@ -53,11 +53,10 @@ def _call(run: Run, op: str, asked: tuple[int, int], answered: tuple[int, int]) 
     if run.used_up():
         return USED_UP
     kept, run.kept = run.kept, None
-    if not run.inside(out, room):
-        # Before the work: what cannot be answered is not done either.
-        return ERROR_CODES[InvalidInput.code].wasm_number
     try:
-        request = _request(run, *asked)
+        if run.door.closed:
+            run.door.perform(op, None)
+        request = _request(run, asked, answered)
         if kept is not None and (kept.op, kept.request) == (op, request):
             answer = kept.answer
         else:
@@ -81,13 +80,19 @@ def _call(run: Run, op: str, asked: tuple[int, int], answered: tuple[int, int]) 
     return len(answer)
 
 
-def _request(run: Run, pointer: int, size: int) -> bytes:
+def _request(run: Run, asked: tuple[int, int], answered: tuple[int, int]) -> bytes:
+    pointer, size = asked
     if not run.inside(pointer, size):
         raise InvalidInput(
             f"the request is {size:,} bytes at {pointer:,}; the memory is {run.size():,} bytes"
         )
     if size > MAX_REQUEST:
         raise InvalidInput(f"the request is {size:,} bytes; the limit is {MAX_REQUEST:,}")
+    if not run.inside(*answered):
+        # Before the work: what nobody can be told of is not done.
+        raise InvalidInput(
+            f"out is {answered[1]:,} bytes at {answered[0]:,}; the memory is {run.size():,} bytes"
+        )
     return run.read(pointer, size)
 
 
@@ -121,7 +126,6 @@ def _entries(found: list[Entry]) -> bytes:
 def _tell(run: Run, code: str, message: str, out: int, room: int) -> None:
     """Put the envelope where it fits; a gene may hand it on as its own output."""
     told = _dumps({REFUSAL: {"code": code, "message": message}}).encode("ascii")
-    if len(told) < room:
-        run.write(out, told + b"\0")
-    elif len(told) == room:
-        run.write(out, told)
+    if not run.inside(out, room) or len(told) > room:
+        return
+    run.write(out, told + b"\0" if len(told) < room else told)

@@ -80,3 +80,92 @@ def sandbox(tmp_path):
 def closed_door():
     """The door of a gene that no agent runs."""
     return ClosedDoor()
+
+
+# ---- modules that make memory calls
+
+PAGE = 65_536
+
+_PRINT = """
+  (func $print (param $n i32) (local $at i32) (local $rest i32)
+    (local.set $at (i32.const 32))
+    (local.set $rest (select (i32.sub (i32.const 0) (local.get $n)) (local.get $n)
+      (i32.lt_s (local.get $n) (i32.const 0))))
+    (loop $next
+      (local.set $at (i32.sub (local.get $at) (i32.const 1)))
+      (i32.store8 (local.get $at)
+        (i32.add (i32.const 48) (i32.rem_u (local.get $rest) (i32.const 10))))
+      (local.set $rest (i32.div_u (local.get $rest) (i32.const 10)))
+      (br_if $next (local.get $rest)))
+    (if (i32.lt_s (local.get $n) (i32.const 0)) (then
+      (local.set $at (i32.sub (local.get $at) (i32.const 1)))
+      (i32.store8 (local.get $at) (i32.const 45))))
+    (call $log (local.get $at) (i32.sub (i32.const 32) (local.get $at))))
+"""
+
+
+def quoted(data):
+    """Bytes as WAT has them."""
+    return "".join(f"\\{byte:02x}" for byte in data)
+
+
+class Call:
+    """One memory call that a module makes.
+
+    Args:
+        op: which.
+        request: JSON text, bytes, or what becomes JSON.
+        room: outCap.
+        at, size: where the module says that the request is; None for where it is.
+        out: where it says that the answer goes.
+    """
+
+    def __init__(self, op, request=b"", room=4_096, *, at=None, size=None, out=2 * PAGE):
+        self.op = op
+        if isinstance(request, str):
+            request = request.encode()
+        elif not isinstance(request, bytes):
+            request = json.dumps(request, separators=(",", ":")).encode()
+        self.request, self.room, self.at, self.size, self.out = request, room, at, size, out
+
+
+def calling(calls, pages=4, extra="", clean=True):
+    """A module that makes these calls, and prints each result and what is in its out.
+
+    Out is at two pages and filled with # before each call, unless it is not to be clean.
+    """
+    data, body, place = [], [], 1_024
+    for call in calls:
+        data.append(f'(data (i32.const {place}) "{quoted(call.request)}")')
+        at = place if call.at is None else call.at
+        size = len(call.request) if call.size is None else call.size
+        if clean:
+            body.append(f"(memory.fill (i32.const {2 * PAGE}) (i32.const 35) (i32.const {PAGE}))")
+        body.append(f"""
+        (call $print (call ${call.op} (i32.const {at}) (i32.const {size}) (i32.const {call.out}) (i32.const {call.room})))
+        (call $log (i32.const {2 * PAGE}) (i32.const {min(call.room + 1, 8_192)}))""")
+        place += len(call.request)
+    imports = "".join(
+        f'(import "rotifer" "{op}Memory" (func ${op} (param i32 i32 i32 i32) (result i32)))'
+        for op in ("read", "write", "query", "delete")
+    )
+    return f"""
+    (module {imports} (import "env" "log" (func $log (param i32 i32)))
+      (memory (export "memory") {pages}) {" ".join(data)} {_PRINT}
+      (data (i32.const 100) "true")
+      (func (export "express") (param i32 i32) (result i32) {" ".join(body)} (i32.const 100)) {extra})
+    """
+
+
+@pytest.fixture
+def call(sandbox):
+    """Make memory calls from a module; a pair of the result and of what is in out for each."""
+
+    def make(*calls, **options):
+        sandbox.logged.clear()
+        made = {name: options.pop(name) for name in ("pages", "extra") if name in options}
+        assert sandbox.run(calling(calls, **made), **options) is True
+        lines = [line for _, line in sandbox.logged]
+        return [(int(lines[i]), lines[i + 1].rstrip("#")) for i in range(0, len(lines), 2)]
+
+    return make
