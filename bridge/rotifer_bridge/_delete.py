@@ -39,7 +39,7 @@ def delete_agent(project: Project, name: str) -> Erased:
     with lock_folder(project.agents_dir):
         record = project.record(name)
         erased = Erased(0, clean=True)
-        if os.path.lexists(project.database_path):  # else it never remembered anything
+        if project.remembers():  # else there is nothing to open
             erased = project.memory(record).erase()
         fitness = os.path.join(project.agents_dir, f"{record.name}.fitness.json")
         for path in (fitness, record.path):

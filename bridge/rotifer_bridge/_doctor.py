@@ -200,7 +200,23 @@ def _state(project: Project) -> Check:
     return Check("state folder", "ok", f"private: {project.state_dir}")
 
 
+def _server(project: Project, url: str) -> Check:
+    from rotifer_bridge._memory_place import open_memory_store
+    from rotifer_engine import AgentMemory, Telemetry
+
+    store, audit = open_memory_store(url, project.database_path, project.audit_path)
+    try:
+        telemetry = Telemetry(project.telemetry_path, enabled=False)
+        AgentMemory(store, "doctor", audit=audit, telemetry=telemetry).usage()
+    finally:
+        store.close()
+    return Check("database", "ok", f"{audit.path} answers, its tables are there")
+
+
 def _database(project: Project) -> Check:
+    url = project.memory_url
+    if url is not None:
+        return _server(project, url)
     if not os.path.lexists(project.database_path):
         return Check("database", "ok", "not there yet; the first run makes it")
     from rotifer_engine import AgentMemory, AuditLog, SqliteStore, Telemetry

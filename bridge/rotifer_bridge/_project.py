@@ -18,8 +18,16 @@ if TYPE_CHECKING:
     from rotifer_bridge._agent import Agent
     from rotifer_bridge._launch import Launched
     from rotifer_bridge._record import AgentRecord
-    from rotifer_engine import AgentMemory, AuditLog, Erased, SqliteStore, Telemetry
-    from rotifer_engine.layers import Layers
+    from rotifer_engine import (
+        AgentMemory,
+        Audit,
+        Erased,
+        Moved,
+        PostgresStore,
+        SqliteStore,
+        Telemetry,
+    )
+    from rotifer_engine.layers import LayerEntry, Layers
 
 __all__ = ["CONFIG_FILE", "Project", "find_root"]
 
@@ -47,7 +55,7 @@ class Project:
         self.telemetry_path = os.path.join(self.state_dir, "telemetry.jsonl")
         self.cache_dir = os.path.join(self.state_dir, "cache")
         self.node_dir = os.path.join(self.state_dir, "node")
-        self._shared: tuple[SqliteStore, AuditLog, Telemetry] | None = None
+        self._shared: tuple[SqliteStore | PostgresStore, Audit, Telemetry] | None = None
         # A planted link in the place of a folder would move the private files elsewhere; the
         # files themselves are judged by whoever opens them.
         refuse_link(self.state_dir)
@@ -131,16 +139,40 @@ class Project:
 
         return Agent(self, self.record(name), launched=launched)
 
-    def memory(self, record: AgentRecord) -> AgentMemory:
-        """The memory of this agent, in the project's database.
+    @property
+    def memory_url(self) -> str | None:
+        """The URL of the server that the agents remember on; None is the project's own file.
 
         Raises:
-            ProjectError: a private folder cannot be made, or a link stands in its place.
+            ProjectError: what is said cannot be a memory's URL.
+        """
+        from rotifer_bridge._memory_place import memory_url
+
+        return memory_url(self.config, os.path.join(self.root, CONFIG_FILE))
+
+    def remembers(self) -> bool:
+        """Whether an agent may ever have remembered anything; asks no server."""
+        return self.memory_url is not None or os.path.lexists(self.database_path)
+
+    def memory(self, record: AgentRecord) -> AgentMemory:
+        """The memory of this agent, where the project's agents remember.
+
+        Raises:
+            ProjectError: a private folder cannot be made, or a link stands in its place; or the
+                memory's URL is none.
             AgentMemoryError: the database cannot be opened.
         """
+        return self._memory(record, *self._stores())
+
+    def _memory(
+        self,
+        record: AgentRecord,
+        store: SqliteStore | PostgresStore,
+        audit: Audit,
+        telemetry: Telemetry,
+    ) -> AgentMemory:
         from rotifer_engine import AgentMemory
 
-        store, audit, telemetry = self._stores()
         return AgentMemory(
             store,
             record.id,
@@ -157,20 +189,63 @@ class Project:
             ProjectError: a private folder cannot be made, or a link stands in its place.
             AgentMemoryError: the database cannot be opened.
         """
+        from rotifer_engine import SqliteStore
         from rotifer_engine.layers import Layers
 
         store, audit, _ = self._stores()
+        if not isinstance(store, SqliteStore):
+            raise ProjectError(
+                "the layers are not kept on a PostgreSQL server yet",
+                help="unset ROTIFER_MEMORY_URL and memory.url of rotifer.json for them",
+            )
         return Layers(store, audit=audit)
 
-    def _stores(self) -> tuple[SqliteStore, AuditLog, Telemetry]:
+    def refresh_environment(self) -> list[LayerEntry]:
+        """Look at the host, and make the layer ``environment`` what was found; its entries.
+
+        Raises:
+            ProjectError: a private folder cannot be made, or a link stands in its place.
+            AgentMemoryError: the database or the audit log failed.
+        """
+        from rotifer_bridge._sensor import sense
+
+        return self.layers().refresh_environment(sense(self))
+
+    def move_memory(self, name: str, url: str, *, replace: bool = False) -> Moved:
+        """Carry an agent's memory to another store; the project goes on using this one.
+
+        Args:
+            name: the agent's name.
+            url: of the other store: a server, or ``sqlite:``, the project's own file.
+            replace: delete what the other store has of the agent, and is not the same.
+
+        Raises:
+            AgentError: there is no such agent.
+            ProjectError: the URL is of no store.
+            AgentMemoryError: a store failed, or the other one has other entries of the agent.
+        """
+        from rotifer_bridge._memory_place import open_memory_store, read_url
+
+        record = self.record(name)
+        target = read_url(url, "--to")
+        source = self.memory(record)
+        store, audit = open_memory_store(target, self.database_path, self.audit_path)
+        try:
+            other = self._memory(record, store, audit, self._stores()[2])
+            return source.move_to(other, replace=replace)
+        finally:
+            store.close()
+            audit.close()
+
+    def _stores(self) -> tuple[SqliteStore | PostgresStore, Audit, Telemetry]:
         """Where everything is kept and recorded, opened when it is first asked for."""
-        from rotifer_engine import AuditLog, SqliteStore, Telemetry, telemetry_enabled
+        from rotifer_bridge._memory_place import open_memory_store
+        from rotifer_engine import Telemetry, telemetry_enabled
 
         if self._shared is None:
             self.make_state_dirs()
             self._shared = (
-                SqliteStore(self.database_path),
-                AuditLog(self.audit_path),
+                *open_memory_store(self.memory_url, self.database_path, self.audit_path),
                 Telemetry(self.telemetry_path, enabled=telemetry_enabled(os.environ)),
             )
         return self._shared

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rotifer_engine._input import MAX_VALUE_BYTES, decode_value
     from rotifer_engine._memory import AgentMemory
     from rotifer_engine._migrate import Migrated, migrate
+    from rotifer_engine._move import Moved
     from rotifer_engine._open import OpenedStore, open_store
     from rotifer_engine._policy import (
         DEFAULT_DATA_POLICY,
@@ -84,6 +85,7 @@ _HOME = {
     "AgentMemory": "_memory",
     "Migrated": "_migrate",
     "migrate": "_migrate",
+    "Moved": "_move",
     "OpenedStore": "_open",
     "open_store": "_open",
     "DEFAULT_DATA_POLICY": "_policy",
@@ -149,6 +151,7 @@ __all__ = [
     "Imported",
     "InvalidInput",
     "Migrated",
+    "Moved",
     "OpenedStore",
     "PostgresAudit",
     "PostgresStore",

@@ -102,7 +102,7 @@ class Record(NamedTuple):
         gene_id: the acting gene's v2 id, or ``deployer``; None for a gene without one.
         gene_domain: its domain.
         operation: the call: ``read``, ``write``, ``query``, ``delete``; the deployer's ``list``,
-            ``import``, ``erase``.
+            ``import``, ``erase``, ``move``.
         entry_id: of the entry it is about.
         key: of the entry it is about.
         category: the entry's category; on a refused write the one asked for.

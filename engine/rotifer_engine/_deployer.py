@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rotifer_engine._entry import EntrySummary
     from rotifer_engine._import import Imported
     from rotifer_engine._ledger import Ledger
+    from rotifer_engine._move import Moved
     from rotifer_engine._policy import RetentionPolicy
     from rotifer_engine._trail import Trail
     from rotifer_engine._transfer import Exported
@@ -205,6 +206,25 @@ class DeployerView:
             data_policy=self.data_policy,
             moment=self._moment,
         )
+
+    def move_to(self, other: DeployerView, *, replace: bool = False) -> Moved:
+        """Carry everything to the same agent's memory in another store (memory §11).
+
+        Ids, creators, times, policies, update order and usage stay; the records of the past do
+        not go along. Writers of this store wait until it is done, then find an empty memory.
+        Where it was interrupted, calling it again finishes it.
+
+        Args:
+            other: the memory of the agent in the other store.
+            replace: delete what the other store has of the agent, and is not the same.
+
+        Raises:
+            InvalidInput: the other store is this one, or has entries that are not the same.
+            StorageError: a store or an audit log failed; one of the two has everything still.
+        """
+        from rotifer_engine._move import move_entries
+
+        return move_entries(self._ledger, other._ledger, replace=replace, moment=self._moment)
 
     def check(self) -> Report:
         """Look for what should not be in the database, in the entries and in the audit log.

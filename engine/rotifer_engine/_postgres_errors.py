@@ -65,6 +65,12 @@ def storage_error(
         if meaning is not None:
             text = meaning.format(detail=detail, lock=f"{lock_s:g}", statement=f"{statement_s:g}")
             return StorageError(f"{server} {text}")
+    if not state and "FATAL:" in detail:
+        why = detail.partition("FATAL:")[2].strip()
+        return StorageError(
+            f"{server} does not let us in ({why}); check the user, the password and the database "
+            "of the URL"
+        )
     if not state:
         return StorageError(f"{server} cannot be reached ({detail}); is it running?")
     return StorageError(f"{server} failed ({state}: {detail})")

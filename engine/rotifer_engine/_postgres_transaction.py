@@ -100,6 +100,10 @@ class PostgresTransaction:
                 return
             after, limit = rows[-1][-1], _PAGE
 
+    def rest(self) -> None:
+        """May be kept open for as long as another store is busy: the server does not end it."""
+        self._ask(lambda session: session.run(sql.PATIENT))
+
     def find(self, key: str) -> EntrySummary | None:
         """The row with this key."""
         rows = self._all(sql.FIND, (self._agent_id, key.encode()))

@@ -220,6 +220,9 @@ class SqliteTransaction:
             self._link.rollback()
             raise
 
+    def rest(self) -> None:
+        """A file's lock is kept for as long as it takes."""
+
     def find(self, key: str) -> EntrySummary | None:
         """The row with this key."""
         row = self._link.one(sql.FIND, (self._number, key.encode()))

@@ -156,6 +156,10 @@ class Transaction(Protocol):
     used: int
     order: int
 
+    def rest(self) -> None:
+        """May be kept open for as long as another store is busy."""
+        ...  # pragma: no cover
+
     def find(self, key: str) -> EntrySummary | None:
         """The row with this key."""
         ...  # pragma: no cover

@@ -64,12 +64,16 @@ def test_the_commands_are_there():
         ("rotifer", "agent", "memory", "export"),
         ("rotifer", "agent", "memory", "import"),
         ("rotifer", "agent", "memory", "check"),
+        ("rotifer", "agent", "memory", "audit"),
+        ("rotifer", "memory", "migrate"),
+        ("rotifer", "memory", "move"),
         ("rotifer", "serve"),
         ("rotifer", "token", "create"),
         ("rotifer", "token", "list"),
         ("rotifer", "token", "revoke"),
         ("rotifer", "node", "install"),
         ("rotifer", "doctor"),
+        ("rotifer", "conformance"),
     } == set(LEAVES)
 
 

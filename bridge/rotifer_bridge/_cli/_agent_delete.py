@@ -34,6 +34,9 @@ def _delete(name: str, yes: bool) -> int:
         warn(
             "another process uses the database: the deleted values are gone from "
             f"{os.path.basename(project.database_path)}-wal when it ends"
+            if project.memory_url is None
+            else "the server keeps deleted values in its files until it has vacuumed them, and in "
+            "its backups"
         )
     return 0
 
@@ -48,7 +51,7 @@ def _confirmed(project: Project, name: str) -> bool:
             help=f"rotifer agent delete {record.name} --yes",
         )
     kept = format_size(
-        project.memory(record).usage() if os.path.lexists(project.database_path) else 0
+        project.memory(record).usage() if project.remembers() else 0
     )
     return click.confirm(
         f"Delete agent '{record.name}' and all that it remembers ({kept})? It cannot be undone.",

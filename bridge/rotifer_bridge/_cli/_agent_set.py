@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING
 
 import click
@@ -99,7 +98,7 @@ def _read_policy(file: str) -> object:
 def _sooner(project: Project, before: AgentRecord, after: AgentRecord) -> Iterator[str]:
     """What a shorter time means for the entries that follow the agent, where there are any."""
     old, new = before.data_policy.max_retention_days, after.data_policy.max_retention_days
-    if new is None or (old is not None and old <= new) or not os.path.exists(project.database_path):
+    if new is None or (old is not None and old <= new) or not project.remembers():
         return
     try:
         count, over = project.memory(before).followers(after.data_policy)

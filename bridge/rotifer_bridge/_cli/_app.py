@@ -18,6 +18,11 @@ _AGENT_MEMORY = {
     "export": "_agent_memory_transfer:export_command",
     "import": "_agent_memory_transfer:import_command",
     "check": "_agent_memory_check:command",
+    "audit": "_agent_memory_audit:command",
+}
+_MEMORY = {
+    "migrate": "_memory_migrate:command",
+    "move": "_memory_move:command",
 }
 _AGENT = {
     "create": "_agent_create:command",
@@ -42,6 +47,7 @@ _ROOT = {
     "test": "_test:command",
     "compile": "_compile:command",
     "agent": "_app:agent",
+    "memory": "_app:memory",
     "token": "_app:token",
     "node": "_app:node",
     "serve": "_serve:command",
@@ -78,6 +84,7 @@ agent_memory = _group(
     "memory", _AGENT_MEMORY, "Look at what an agent remembers, check, move and clear it."
 )
 agent = _group("agent", _AGENT, "Create, run, change and delete agents.")
+memory = _group("memory", _MEMORY, "Where the memories of agents are kept.")
 node = _group("node", _NODE, "The Node that runs the genes.")
 token = _group("token", _TOKEN, "Make, list and revoke the tokens of the HTTP service.")
 
