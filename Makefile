@@ -59,10 +59,15 @@ format: .venv/.ready ## format the Python code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: .venv/.ready ## measure: memory calls, cold start and a million entries, as ratios
-	$(BIN)/python benchmarks/memory_calls.py
-	$(BIN)/python benchmarks/cold_start.py
+bench: .venv/.ready benchmarks/node_modules/.ready ## measure: calls, runs, starts, as ratios to yardsticks of the same run
 	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/bench.py
+
+# Other bridges and better-sqlite3, which is compiled for the Node of the wheel.
+benchmarks/node_modules/.ready: benchmarks/package.json benchmarks/package-lock.json .venv/.ready
+	cd benchmarks && npm_config_nodedir="$(abspath $(NODE_HOME))" PATH="$(abspath $(NODE_HOME))/bin:$$PATH" \
+		"$(NODE)" "$(NODE_HOME)/lib/node_modules/npm/bin/npm-cli.js" ci --silent --no-audit --no-fund
+	@touch $@
 
 clean: ## remove what the targets made
 	rm -rf .venv node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage*

@@ -6,8 +6,10 @@ import json
 import os
 import platform
 from collections.abc import Sequence
+from statistics import median
+from typing import NamedTuple
 
-__all__ = ["percentile", "save", "table", "verdict"]
+__all__ = ["Limit", "judged", "percentile", "save", "table", "typical"]
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -46,8 +48,32 @@ def save(name: str, figures: object) -> None:
     print(f"\nsaved to {os.path.relpath(path)}")
 
 
-def verdict(what: str, ratio: float, limit: float) -> bool:
-    """Say whether a ratio keeps its limit, and give that."""
-    kept = ratio <= limit
-    print(f"  {what}: {ratio:.2f}, at most {limit:.2f}: {'kept' if kept else 'NOT KEPT'}")
-    return kept
+class Limit(NamedTuple):
+    """A ratio of two figures of one run, and what it may be at most."""
+
+    what: str
+    ratio: float
+    limit: float
+
+    @property
+    def kept(self) -> bool:
+        """Whether it is."""
+        return self.ratio <= self.limit
+
+
+def judged(limits: Sequence[Limit]) -> bool:
+    """Print which limits are kept; whether all are."""
+    table(
+        "Limits",
+        ["what", "ratio", "at most", ""],
+        [
+            (what, f"{ratio:.2f}", f"{limit:.2f}", "kept" if ratio <= limit else "NOT KEPT")
+            for what, ratio, limit in limits
+        ],
+    )
+    return all(limit.kept for limit in limits)
+
+
+def typical(rounds: Sequence[Sequence[float]], share: float = 0.5) -> float:
+    """The median over the rounds of a percentile of each: one bad moment does not decide."""
+    return median(percentile(sample, share) for sample in rounds)

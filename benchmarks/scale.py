@@ -9,22 +9,20 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import sqlite3
 import sys
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from statistics import median
 
+from _fill import copies, key_of
 from _tables import percentile, save, table
 
 from rotifer_engine import AgentMemory, AuditLog, Caller, SqliteStore, Telemetry
-from rotifer_engine._sqlite_text import SCHEMA
 
 AGENT = "7c4a8d09-ca37-42a8-9fd1-000000000001"
 GENE = Caller("v2:" + "a" * 64, "code.format")
-CATEGORIES = ("PREFERENCE", "PATTERN", "CONTEXT", "CACHE")
 VALUE = bytes(100)
 LIMIT = 1.5  # how many times slower the large one may be
 
@@ -64,56 +62,14 @@ class Bench:
         return store, memory
 
     def fill(self) -> None:
-        """Copy one entry many times, in an update order that is not that of the keys.
-
-        The engine's own write waits for the disk; this keeps what it keeps: the counter of bytes
-        and the update sequence.
-        """
+        """Write one entry, and copy it many times."""
         self.memory.write(GENE, "model", VALUE, "CACHE")
         self.store.close()
-        database = sqlite3.connect(self.path, isolation_level=None)
-        columns = [row[1] for row in database.execute("PRAGMA table_info(agent_memory_entry)")]
-        own = {"id": "NULL", "key": "?1", "category": "?2", "size": "?3", "update_order": "?4"}
-        chosen = ", ".join(own.get(name, name) for name in columns)
-        order = list(range(2, self.count + 2))
-        random.Random(1).shuffle(order)
-        database.execute("PRAGMA synchronous = OFF")
-        database.execute("BEGIN")
-        indexes = database.execute(
-            "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL"
-        ).fetchall()
-        for (name,) in indexes:
-            database.execute(f"DROP INDEX {name}")
-        database.executemany(
-            f"INSERT INTO agent_memory_entry SELECT {chosen} FROM agent_memory_entry"
-            " WHERE agent = 1 AND key = CAST('model' AS BLOB)",
-            self.rows(order),
-        )
-        for statement in SCHEMA.split(";\n"):
-            database.execute(statement)
-        database.execute(
-            "UPDATE agent_memory SET update_order = ?,"
-            " used = (SELECT sum(size) FROM agent_memory_entry)",
-            (self.count + 1,),
-        )
-        database.execute("COMMIT")
-        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        database.close()
-
-    def rows(self, order: list[int]) -> Iterator[tuple[bytes, str, int, int]]:
-        """Key, category, size and update order of each entry."""
-        for number, place in enumerate(order):
-            key = self.key(number).encode()
-            yield key, CATEGORIES[number % 4], len(key) + len(VALUE), place
-
-    @staticmethod
-    def key(number: int) -> str:
-        """The key of an entry."""
-        return f"group{number // 200:04}/{number:07}"
+        copies(self.path, AGENT, self.count)
 
     def any_key(self) -> str:
         """The key of one of them."""
-        return self.key(self.random.randrange(self.count))
+        return key_of(self.random.randrange(self.count))
 
     # ---- what is measured
 
