@@ -312,7 +312,14 @@ def greeter(tmp_path_factory):
 
 PYTHON = [
     pytest.param(block, follower, id=f"{path}-{number}")
-    for path in ("README.md", "docs/python.md", "docs/audit.md", "docs/export.md", "docs/layers.md")
+    for path in (
+        "README.md",
+        "docs/python.md",
+        "docs/audit.md",
+        "docs/conformance.md",
+        "docs/export.md",
+        "docs/layers.md",
+    )
     for number, (block, follower) in enumerate(
         zip(blocks(path), [*blocks(path)[1:], None], strict=True)
     )

@@ -52,6 +52,7 @@ _ROOT = {
     "node": "_app:node",
     "serve": "_serve:command",
     "doctor": "_doctor:command",
+    "conformance": "_conformance:command",
 }
 
 

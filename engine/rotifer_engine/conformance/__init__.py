@@ -6,14 +6,26 @@ command ``rotifer conformance`` plays them through every door.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rotifer_engine.conformance._case import Case
 from rotifer_engine.conformance._door import Door, PythonDoor, deploy
 from rotifer_engine.conformance._judge import Difference
 from rotifer_engine.conformance._report import Cell, Failed, Report, Unequal
 from rotifer_engine.conformance._stage import Part, Stage
 from rotifer_engine.conformance._steps import DOMAINS, NOBODY, Step
-from rotifer_engine.conformance._suite import SCENARIOS, cases, check, run_cell, scenario
+from rotifer_engine.conformance._suite import (
+    SCENARIOS,
+    cases,
+    check,
+    check_case,
+    run_cell,
+    scenario,
+)
 from rotifer_engine.conformance._values import instant
+
+if TYPE_CHECKING:
+    from rotifer_engine.conformance._postgres import postgres_stage
 
 __all__ = [
     "DOMAINS",
@@ -32,8 +44,19 @@ __all__ = [
     "Unequal",
     "cases",
     "check",
+    "check_case",
     "deploy",
     "instant",
+    "postgres_stage",
     "run_cell",
     "scenario",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Load what needs PostgreSQL's driver when it is first used."""
+    if name != "postgres_stage":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from rotifer_engine.conformance._postgres import postgres_stage
+
+    return postgres_stage

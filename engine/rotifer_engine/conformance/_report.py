@@ -39,6 +39,16 @@ class Cell(NamedTuple):
     beyond: tuple[tuple[Case, str], ...]
     played: dict[str, Any]
 
+    @property
+    def name(self) -> str:
+        """What it is called in the report."""
+        return f"{self.door} x {self.store}"
+
+    def line(self, room: int = 0) -> str:
+        """Its line in the report, the figures behind so many characters."""
+        aside = f"  ({len(self.beyond)} not applicable)" if self.beyond else ""
+        return f"{self.name + ':':<{room}} {self.passed} / {self.total}{aside}"
+
 
 class Unequal(NamedTuple):
     """A case of which two cells have different stories."""
@@ -63,11 +73,10 @@ class Report(NamedTuple):
         first: dict[str, tuple[str, Any]] = {}
         found = []
         for cell in self.cells:
-            name = f"{cell.door} x {cell.store}"
             for case, played in cell.played.items():
-                before, story = first.setdefault(case, (name, played))
+                before, story = first.setdefault(case, (cell.name, played))
                 if story != played:
-                    found.append(Unequal(case, before, name))
+                    found.append(Unequal(case, before, cell.name))
         return tuple(found)
 
     @property
@@ -96,14 +105,9 @@ class Report(NamedTuple):
         }
 
     def table(self) -> list[str]:
-        """A line for each cell, and below it what its door cannot say."""
-        names = [f"{cell.door} x {cell.store}:" for cell in self.cells]
-        room = max(map(len, names), default=0)
-        return [
-            f"{name:<{room}} {cell.passed} / {cell.total}"
-            + (f"  ({len(cell.beyond)} not applicable)" if cell.beyond else "")
-            for name, cell in zip(names, self.cells, strict=True)
-        ]
+        """A line for each cell."""
+        room = max((len(cell.name) + 1 for cell in self.cells), default=0)
+        return [cell.line(room) for cell in self.cells]
 
     def reasons(self) -> list[str]:
         """Why cases were not applicable: a line for each reason and door."""
@@ -120,7 +124,7 @@ class Report(NamedTuple):
         """The first thing that is not as it should be, entry by entry; nothing if all is well."""
         for cell in self.cells:
             for failed in cell.failed:
-                return explain(failed, f"{cell.door} x {cell.store}")
+                return explain(failed, cell.name)
         for case, one, other in self.unequal:
             return [f"first difference: {case}", f"  {one} and {other} have different stories"]
         return []

@@ -12,10 +12,10 @@ from rotifer_engine.conformance._case import Case
 from rotifer_engine.conformance._door import Door, PythonDoor
 from rotifer_engine.conformance._judge import differences
 from rotifer_engine.conformance._play import play
-from rotifer_engine.conformance._report import Cell, Failed, Report
+from rotifer_engine.conformance._report import Cell, Failed, Report, explain
 from rotifer_engine.conformance._stage import Stage
 
-__all__ = ["SCENARIOS", "cases", "check", "run_cell", "scenario"]
+__all__ = ["SCENARIOS", "cases", "check", "check_case", "run_cell", "scenario"]
 
 #: The scenarios, and the modules that their cases stand in.
 SCENARIOS: dict[str, tuple[str, ...]] = {
@@ -70,6 +70,21 @@ def check(
         stack.callback(stage.close)
         chosen = cases() if only is None else tuple(only)
         return Report((run_cell(PythonDoor(), stage, name, chosen),))
+
+
+def check_case(case: Case, store: Store) -> list[str]:
+    """Play one case against a store that is open, through Python.
+
+    Returns:
+        What came out otherwise, as lines for a person; none if the case passed.
+    """
+    with tempfile.TemporaryDirectory(prefix="rotifer-conformance-") as folder:
+        stage = Stage(store, folder)
+        try:
+            cell = run_cell(PythonDoor(), stage, "store", [case])
+        finally:
+            stage.close()
+    return [line for failed in cell.failed for line in explain(failed, cell.name)]
 
 
 def run_cell(door: Door, stage: Stage, store: str, chosen: Sequence[Case]) -> Cell:
