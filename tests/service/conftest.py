@@ -18,8 +18,8 @@ from rotifer_engine import SystemClock
 NOTES = """
 let runs = 0;
 export function express(input, { memory }) {
-  if (input.sleep) { memory.writeMemory('begun', new Uint8Array(1), 'CACHE'); const end = Date.now() + input.sleep; while (Date.now() < end); }
-  if (input.fail) throw new Error('as it was told');
+  if (input?.sleep) { memory.writeMemory('begun', new Uint8Array(1), 'CACHE'); const end = Date.now() + input.sleep; while (Date.now() < end); }
+  if (input?.fail) throw new Error('as it was told');
   console.log('ran with', JSON.stringify(input));
   memory.writeMemory('last', new TextEncoder().encode(JSON.stringify(input)), 'CONTEXT');
   return { runs: ++runs, input };
