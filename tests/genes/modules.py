@@ -96,6 +96,36 @@ def meeting(mine, theirs):
     )
 
 
+def judging(digit, then):
+    """One that does something else to an input that begins with this digit; else it echoes."""
+    return gene(
+        f"(if (i32.eq (i32.load8_u (local.get $ptr)) (i32.const {ord(digit)})) (then {then}))"
+        "(local.get $ptr)",
+        text(70000, '{"__rotifer_error":{"message":"not this digit"}}'),
+    )
+
+
+def remembering(key, first, later):
+    """One that gives another answer once its entry is there."""
+    asked = f'{{"key":"{key}"}}'
+    written = f'{{"key":"{key}","value":"MQ==","category":"CONTEXT"}}'
+    return gene(
+        f"""
+        (if (i32.gt_s (i32.const 5)
+              (call $read (i32.const 65536) (i32.const {len(asked)})
+                (i32.const 80000) (i32.const 4000)))
+          (then
+            (drop (call $write (i32.const 66000) (i32.const {len(written)})
+              (i32.const 80000) (i32.const 4000)))
+            (return (i32.const 67000))))
+        (i32.const 68000)""",
+        text(65536, asked),
+        text(66000, written),
+        text(67000, first),
+        text(68000, later),
+    )
+
+
 def counting():
     """One that counts its runs in a global: each run finds it at zero."""
     return gene(
