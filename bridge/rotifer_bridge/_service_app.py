@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
     from rotifer_bridge._service_log import Log
 
-__all__ = ["make_app"]
+__all__ = ["HEAD_BYTES", "make_app"]
+
+HEAD_BYTES = 32 * 1024
+"""The most bytes of a request's head [ours]."""
 
 _JSON = "application/json"
 _NO_TURN = nullcontext()
@@ -48,7 +51,7 @@ def make_app(state: State, log: Log, *, loopback: bool) -> ASGIApp:
     turns = _Turns()
     for call in CALLS:
         app.add_route(call.path, _endpoint(state, call, log, turns), methods=[call.method])
-    return _HostGuard(app) if loopback else app
+    return _Gate(app, loopback=loopback)
 
 
 async def _healthy(_: Request) -> Response:
@@ -74,24 +77,45 @@ def _refusal(refused: Refused) -> Response:
     )
 
 
-class _HostGuard:
-    """Refuses what was sent to another machine's name (DNS rebinding)."""
+class _Gate:
+    """Refuses what is too long, and what was sent to another machine's name (DNS rebinding).
 
-    def __init__(self, app: ASGIApp) -> None:
+    Args:
+        app: what answers the rest.
+        loopback: whether only the names of this machine are answered to.
+    """
+
+    def __init__(self, app: ASGIApp, *, loopback: bool) -> None:
         self._app = app
+        self._loopback = loopback
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand on what is meant for this machine."""
-        if scope["type"] == "http":
-            hosts = [value for name, value in scope["headers"] if name == b"host"]
-            if len(hosts) != 1 or not is_loopback_name(hosts[0].decode("latin-1")):
-                refused = Refused(
-                    "WRONG_HOST",
-                    "the Host header does not name this machine; use 127.0.0.1, [::1] or localhost",
-                )
-                await _refusal(refused)(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+        """Hand on what is right."""
+        refused = self._refused(scope)
+        if refused is None:
+            await self._app(scope, receive, send)
+        else:
+            await _refusal(refused)(scope, receive, send)
+
+    def _refused(self, scope: Scope) -> Refused | None:
+        headers = scope["headers"]
+        size = len(scope["raw_path"]) + len(scope["query_string"])
+        size += sum(len(name) + len(value) for name, value in headers)
+        if size > HEAD_BYTES:  # uvicorn's own limit is for a head that comes in pieces
+            return Refused(
+                "INVALID_REQUEST",
+                f"the request's head is {size:,} bytes; the limit is {HEAD_BYTES:,}",
+                {"connection": "close"},
+            )
+        if not self._loopback:
+            return None
+        hosts = [value for name, value in headers if name == b"host"]
+        if len(hosts) == 1 and is_loopback_name(hosts[0].decode("latin-1")):
+            return None
+        return Refused(
+            "WRONG_HOST",
+            "the Host header does not name this machine; use 127.0.0.1, [::1] or localhost",
+        )
 
 
 class _Turns:

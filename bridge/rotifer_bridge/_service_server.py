@@ -19,6 +19,7 @@ import uvicorn
 
 from rotifer_bridge._launch import end_all
 from rotifer_bridge._names import shown
+from rotifer_bridge._service_app import HEAD_BYTES
 from rotifer_bridge._service_protocol import Limits, protocol_class
 from rotifer_bridge.errors import UsageError
 
@@ -44,7 +45,6 @@ RUNS_SECONDS = 3
 BACKLOG = 1_024
 
 _KEEP_ALIVE_SECONDS = 15
-_HEAD_BYTES = 32 * 1024
 # Descriptors that are not connections: the store's, the workers' pipes, the logs.
 _DESCRIPTORS_KEPT = 512
 _INTERRUPTED = 130
@@ -182,7 +182,7 @@ def make_server(
         backlog=BACKLOG,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=STOP_SECONDS,
-        h11_max_incomplete_event_size=_HEAD_BYTES,
+        h11_max_incomplete_event_size=HEAD_BYTES,
     )
     return _Server(config, on_started)
 
