@@ -24,13 +24,9 @@ try:
     from rotifer_bridge._wasm_signals import set_aside
     from rotifer_bridge._wasm_wasi import command
 except ModuleNotFoundError as missing:
-    if (missing.name or "").partition(".")[0] != "wasmtime":
-        raise
-    raise GeneError(
-        "a gene that is WASM needs wasmtime, which is not installed",
-        code="E0024",
-        help="pip install 'rotifer-bridge[wasm]'",
-    ) from None
+    from rotifer_bridge._wasm_extra import missing_extra
+
+    raise missing_extra(missing) from None
 
 if TYPE_CHECKING:
     from collections.abc import Callable

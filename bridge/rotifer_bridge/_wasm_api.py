@@ -136,11 +136,11 @@ def _config(**changes: object) -> wasmtime.Config:
     return config
 
 
-def valid_without(wasm: bytes, **features: bool) -> bool:
-    """Whether a module is valid for an engine that differs from ours in these features."""
+def invalid(wasm: bytes, **features: bool) -> str | None:
+    """Why a module is not valid for an engine that differs from ours in these features."""
     made = wasmtime.Engine(_config(**features))
     try:
-        return take_error(_validate(address(made.ptr()), wasm, len(wasm))) is None
+        return take_error(_validate(address(made.ptr()), wasm, len(wasm)))
     finally:
         made.close()
 
