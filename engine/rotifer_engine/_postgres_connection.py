@@ -15,6 +15,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, TypeVar
 
 import psycopg
@@ -66,10 +67,31 @@ class Limits(NamedTuple):
     idle: float = 10
 
 
+class _Batch(psycopg.Pipeline):
+    """A pipeline that ends with its Sync.
+
+    The driver's own asks for the answers once more behind it. The server takes that as a sign of
+    life, and does not count the rest of a transaction any more: a supervisor that hangs would keep
+    its agent locked for ever. Where the driver is made otherwise, this is its own pipeline.
+    """
+
+    def _exit_gen(self) -> Generator[Any, Any, None]:
+        try:
+            self._enqueue_sync()
+            yield from self._communicate_gen()
+        finally:
+            yield from self._fetch_gen(flush=False)
+
+
 class _Bounded(psycopg.Connection[tuple[Any, ...]]):
     """A connection whose every wait for the server has an end."""
 
     answer_s = 11.0
+
+    def pipeline(self) -> AbstractContextManager[psycopg.Pipeline]:  # type: ignore[override]
+        """Statements that are sent without waiting for the answer to the one before."""
+        self._pipeline = self._pipeline or _Batch(self)
+        return super().pipeline()
 
     def wait(self, gen: Any, *arguments: Any, **options: Any) -> Any:
         """Wait as the driver does, but not for ever."""

@@ -23,11 +23,15 @@ COLUMNS = (
 )
 
 #: statement, lock, idle timeout in ms, durability -> store id, version. Set for the connection.
-#: Who asks for durability may be given more than "on", but not less.
+#: Who asks for durability may be given more than "on", but not less. The keepalives are the
+#: server's: a machine that was unplugged does not keep its agents locked.
 HELLO = """
 SELECT s.store_id, (SELECT max(version) FROM rotifer.migration),
     set_config('statement_timeout', $1, false), set_config('lock_timeout', $2, false),
     set_config('idle_in_transaction_session_timeout', $3, false),
+    set_config('tcp_keepalives_idle', '10', false),
+    set_config('tcp_keepalives_interval', '5', false),
+    set_config('tcp_keepalives_count', '3', false),
     set_config('synchronous_commit', CASE
         WHEN $4 = 'off' OR current_setting('synchronous_commit') = 'off' THEN $4
         ELSE current_setting('synchronous_commit') END, false)
