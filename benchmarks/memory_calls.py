@@ -194,7 +194,7 @@ def report(samples: Samples) -> tuple[list[Limit], dict[str, float]]:
             1.8,
         ),
         Limit(
-            # SQLite alone takes several echoes for a durable MiB: its time is no part of the bridge.
+            # SQLite alone takes several echoes for a durable MiB: no part of the bridge.
             "writeMemory 1 MiB / (echo of it + synced line and upsert of it)",
             ratio("writeMemory", "1 MiB", lambda n: bare["1 MiB"](n) + synced("1 MiB", n)),
             1.8,

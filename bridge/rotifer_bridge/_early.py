@@ -46,6 +46,14 @@ def launch_early(words: list[str]) -> Launched | None:
         fence = None if root is None else foreseen(root, words)
         if root is None or fence is None:
             return None
-        return launch_in(root, find_node(root), fence=fence)
+        node = find_node(root)
+        launched = launch_in(root, node, fence=fence)
     except (RotiferError, OSError):
         return None
+    from rotifer_bridge._transformer_start import start_ahead
+
+    try:
+        start_ahead(node.path, os.path.join(root, ".rotifer", "cache"), fence.folder)
+    except OSError:
+        return launched  # whoever needs one says why it cannot be started
+    return launched

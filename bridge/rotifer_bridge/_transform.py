@@ -17,8 +17,10 @@ from typing import NamedTuple
 
 from rotifer_shim import shim_path
 
+from ._cache_folder import READY
 from ._text import shown_path
 from ._transform_cache import Outcome, load, store
+from ._transformer_start import give_up_ahead
 from .errors import GeneError
 
 __all__ = ["ReadyFile", "file_url", "ready"]
@@ -88,6 +90,8 @@ def ready(
     if outcomes is None:
         outcomes = _make(files, folder, node, min(time_limit, _TIME_LIMIT_S))
         store(cache_dir, key, outcomes)
+    else:
+        give_up_ahead(os.path.join(cache_dir, key + READY))
     if entry is not None:
         _raise_fault(outcomes, entry, folder)
     return [

@@ -12,22 +12,14 @@ import resource
 import select
 import signal
 import time
-from contextlib import suppress
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
-from rotifer_bridge._launch import live
 from rotifer_bridge._node import Node, old_node, too_old
-from rotifer_bridge._spawn import tether
-from rotifer_shim import shim_path
+from rotifer_bridge._transformer_start import FLAGS, Transformer, take_ahead
 
 __all__ = ["transform"]
 
-# The inner door is the better compiler; a Node without the option (it exits with 9) is asked again.
-_FLAGS = ("--expose-internals", "--experimental-vm-modules", "--no-warnings")
 _BAD_OPTION = 9
-
-# What a Node that is a script, or stands on libraries of its own, needs to start.
-_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH")
 
 
 def transform(node: str, files: list[dict[str, str]], *, deadline: float) -> list[dict[str, Any]]:
@@ -47,17 +39,14 @@ def transform(node: str, files: list[dict[str, str]], *, deadline: float) -> lis
         OSError: Node could not be started.
         RuntimeError: it gave no answer; the text says why.
     """
-    with _nameless_file() as stdin, _nameless_file() as stderr:
-        stdin.write(json.dumps({"files": files}).encode())
-        stdin.flush()
-        for flags in (_FLAGS, _FLAGS[1:]):
-            answer, status = _attempt([node, *flags], stdin, stderr, deadline)
-            if answer.endswith(b"\n"):
-                return _outcomes(node, answer)
-            if status != _BAD_OPTION:
-                break
-        stderr.seek(0)
-        words = stderr.read(2_000).decode(errors="replace").strip()
+    request = json.dumps({"files": files}).encode()
+    for flags in (FLAGS, FLAGS[1:]):
+        process = take_ahead(node) or Transformer(node, flags)
+        answer, status, words = _attempt(process, request, deadline)
+        if answer.endswith(b"\n"):
+            return _outcomes(node, answer)
+        if status != _BAD_OPTION:
+            break
     if status is None:
         raise RuntimeError("Node did not come to an end in time")
     raise RuntimeError(f"Node ended with {_ending(status)}: {words or 'it said nothing'}")
@@ -73,59 +62,23 @@ def _outcomes(node: str, answer: bytes) -> list[dict[str, Any]]:
         raise RuntimeError(f"it answered {answer[:80]!r}; is it Node?") from None
 
 
-def _nameless_file() -> BinaryIO:
-    # A file, unlike a pipe, takes all of the request before anybody reads it.
-    if hasattr(os, "memfd_create"):
-        return cast("BinaryIO", open(os.memfd_create("rotifer-transform"), "w+b"))
-    import tempfile
-
-    return cast("BinaryIO", tempfile.TemporaryFile())
-
-
 def _attempt(
-    command: list[str], stdin: BinaryIO, stderr: BinaryIO, deadline: float
-) -> tuple[bytes, int | None]:
-    """Run it once; its output and exit status, None when its time was up."""
-    stdin.seek(0)
-    reading, writing = os.pipe()
-    pid = started = 0
+    process: Transformer, request: bytes, deadline: float
+) -> tuple[bytes, int | None, str]:
+    """Ask it once: its output, its exit status (None when its time was up), what it complained."""
     try:
-        whole = tether([*command, shim_path("transform.cjs")])
-        pid = os.posix_spawn(
-            whole[0],
-            whole,
-            {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
-            file_actions=[
-                (os.POSIX_SPAWN_DUP2, stdin.fileno(), 0),
-                (os.POSIX_SPAWN_DUP2, writing, 1),
-                (os.POSIX_SPAWN_DUP2, stderr.fileno(), 2),
-            ],
-            setsid=True,
-        )
-        started = pid
-        live[pid] = None
-        theirs, writing = writing, -1  # an interrupt in between must not close it twice
-        os.close(theirs)
-        _limit_cpu(pid, deadline)
-        output = _read_line(reading, deadline)
+        process.ask(request)
+        _limit_cpu(process.pid, deadline)
+        output = _read_line(process.reading, deadline)
         if output is None:
-            return b"", None
+            return b"", None, ""
         if output.endswith(b"\n"):
-            return output, 0
-        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        pid = 0
-        return output, status
+            return output, 0, ""
+        status = process.wait()
+        words = os.pread(process.stderr, 2_000, 0).decode(errors="replace").strip()
+        return output, status, words
     finally:
-        live.pop(started, None)
-        if pid:
-            # Its answer is in: nobody waits for Node to tidy up.
-            with suppress(ProcessLookupError):
-                os.killpg(pid, signal.SIGKILL)
-            with suppress(ChildProcessError):  # the host program ignores SIGCHLD
-                os.waitpid(pid, 0)
-        os.close(reading)
-        if writing != -1:
-            os.close(writing)
+        process.close()
 
 
 def _limit_cpu(pid: int, deadline: float) -> None:

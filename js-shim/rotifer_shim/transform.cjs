@@ -3,6 +3,7 @@
  * Turns a gene's source files into JavaScript that is ready to run (design §4). This process is
  * trusted and only compiles: nothing of the gene is executed here.
  *
+ *   fd 3    ends when the request is there, if the argument is `wait`
  *   stdin   {"files": [{"path": "lib/x.ts", "source": "..."}]}
  *   stdout  {"node": "v24.1.0", "files": [{"path": "lib/x.ts", "format": "module", "source": "..."}]}, one line
  *
@@ -354,9 +355,12 @@ function answersFor(compiler, files) {
 }
 
 function main() {
+  // The compiler takes longest. It may be there before anybody knows what is to be compiled.
+  const compiler = innerCompiler() ?? publicCompiler();
+  if (process.argv[2] === 'wait') readFileSync(3);
   /** @type {{ files: SourceFile[] }} */
   const { files } = JSON.parse(readFileSync(0, 'utf8'));
-  const answers = answersFor(innerCompiler() ?? publicCompiler(), files);
+  const answers = answersFor(compiler, files);
   writeFileSync(1, `${JSON.stringify({ node: process.version, files: answers })}\n`);
 }
 
