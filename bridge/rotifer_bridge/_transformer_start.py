@@ -144,10 +144,7 @@ def _newest(folder: str, endings: tuple[str, ...]) -> int:
     """When the newest of the files was last changed, in ns; 0 if there is none."""
     try:
         with os.scandir(folder) as found:
-            return max(
-                (file.stat().st_mtime_ns for file in found if file.name.endswith(endings)),
-                default=0,
-            )
+            times = [file.stat().st_mtime_ns for file in found if file.name.endswith(endings)]
     except FileNotFoundError:
         return 0
     return max(times, default=0)
