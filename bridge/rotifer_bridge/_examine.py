@@ -146,7 +146,7 @@ class _Test:
         schemas = [self._schema_check(number, gene, key) for number, key in enumerate(keys, 2)]
         self._run_checks(gene, solo, runnable, schemas)
         if gene.compiled:
-            self._check(8, "skipped", "this version does not run WASM")
+            self._verify(gene)
         if runnable is None:
             self._suite(gene, solo, door, usable=all(schemas))
 
@@ -223,6 +223,23 @@ class _Test:
         finally:
             if solo.fuel is not None:
                 self._fuel = (self._fuel or 0) + solo.fuel
+
+    def _verify(self, gene: Gene) -> None:
+        from rotifer_bridge._gene import COMPILED
+        from rotifer_bridge._verify import verify
+
+        try:
+            verdict = verify(gene.files[COMPILED])
+        except GeneError as error:  # no wasmtime: check 6 has failed with that already
+            self._check(8, "skipped", error.message)
+            return
+        told = None if verdict.word == "PASS" else str(verdict)
+        where = shown_path(os.path.join(gene.folder, COMPILED)) if verdict.failures else None
+        status = "failed" if verdict.failures else "passed"
+        help_ = None
+        if verdict.failures:
+            help_ = f"'rotifer compile {gene.name} --wasm FILE' adds what a module has to say"
+        self.add(Outcome("check", 8, CHECKS[8], status, told, where, help_))
 
     # -- the suite
 

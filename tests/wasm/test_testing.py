@@ -111,6 +111,30 @@ def test_a_refusal_passes_a_negative_case(tested):
     assert "failed" == crashed["suite"]["cases"][1]["status"]
 
 
+def test_the_module_is_verified(tested):
+    """Check 8: a bare module fails it, a compiled one passes, and an oddity is told."""
+    bench = tested.bench
+    bare = tested(modules.answering("1"), {"testCases": [{"input": {}}]})
+    bench.put("genes/g/gene.wasm", modules.answering("1"))
+    assert 0 == run_command(["compile", "g", "--wasm", "genes/g/gene.wasm"])
+    tested.capsys.readouterr()
+    code = run_command(["test", "g", "--json"])
+    made = json.loads(tested.capsys.readouterr().out)
+    odd = modules.gene("(i32.const 0)", '(func (export "simd") (result v128) (v128.const i64x2 0 0))')  # fmt: skip
+    bench.put("genes/g/gene.wasm", odd)
+    assert 0 == run_command(["compile", "g", "--wasm", "genes/g/gene.wasm"])
+    tested.capsys.readouterr()
+    run_command(["test", "g", "--json"])
+    warned = json.loads(tested.capsys.readouterr().out)
+
+    assert ("failed", False) == (bare["checks"][7]["status"], bare["passed"])
+    assert bare["checks"][7]["message"].startswith("FAIL: section rotifer.version is missing; ")
+    assert (0, "passed", True) == (code, made["checks"][7]["status"], made["passed"])
+    assert "message" not in made["checks"][7]
+    assert "passed" == warned["checks"][7]["status"]
+    assert "WARN: it uses SIMD" == warned["checks"][7]["message"]
+
+
 def test_an_answer_that_is_no_json_fails_the_check_that_it_runs(tested):
     """The reference takes it for null and calls it success; here it is a failure that says so."""
     report = tested(modules.answering("nonsense"), {"testCases": [{"input": {}}]})
