@@ -15,6 +15,7 @@ __all__ = [
     "DATA_BYTES",
     "HEAP_MIB",
     "LIMITS",
+    "OPEN_FILES",
     "PROGRAMS",
     "WALLS",
     "environment",
@@ -31,7 +32,7 @@ DATA_BYTES = 2 * 1024**3
 The kernel counts private writable memory (RLIMIT_DATA): about 560 MiB of it Node has at its start,
 mostly reserved. RLIMIT_AS would count the gigabytes of addresses that V8 reserves and never uses.
 """
-_OPEN_FILES = 256
+OPEN_FILES = 256
 _WRITTEN_BYTES = 1024**3  # the largest file where something may be written at all
 
 # Fixed places, not PATH: what stands first on somebody's PATH must not become the wall.
@@ -52,7 +53,7 @@ PROGRAMS = {"bubblewrap": "bwrap", "unshare": "unshare"}
 """The program that builds a wall."""
 LIMITS = (
     "--core=0:0",
-    f"--nofile={_OPEN_FILES}:{_OPEN_FILES}",
+    f"--nofile={OPEN_FILES}:{OPEN_FILES}",
     f"--data={DATA_BYTES}:{DATA_BYTES}",
 )
 """prlimit's arguments, but for the size of files."""
@@ -184,6 +185,7 @@ def node_command(
         *(f"--allow-fs-read={path}" for path in (shim, *readable) if "*" not in path),
         *(f"--allow-fs-write={path}" for path in writable),
         "--disable-sigusr1",
+        "--no-experimental-sqlite",  # it opens any file, whatever Node's permissions say
         *inspector,
         f"--max-old-space-size={HEAP_MIB}",
         "--disable-warning=ExperimentalWarning",
