@@ -183,21 +183,18 @@ class Project:
         )
 
     def layers(self) -> Layers:
-        """The layers of the project, in the same database.
+        """The layers of the project, where its agents remember.
+
+        On a server they are those of all who use its database.
 
         Raises:
-            ProjectError: a private folder cannot be made, or a link stands in its place.
+            ProjectError: a private folder cannot be made, or a link stands in its place; or the
+                memory's URL is none.
             AgentMemoryError: the database cannot be opened.
         """
-        from rotifer_engine import SqliteStore
         from rotifer_engine.layers import Layers
 
         store, audit, _ = self._stores()
-        if not isinstance(store, SqliteStore):
-            raise ProjectError(
-                "the layers are not kept on a PostgreSQL server yet",
-                help="unset ROTIFER_MEMORY_URL and memory.url of rotifer.json for them",
-            )
         return Layers(store, audit=audit)
 
     def refresh_environment(self) -> list[LayerEntry]:

@@ -27,6 +27,7 @@ except ImportError as missing:
     ) from None
 
 if TYPE_CHECKING:
+    from rotifer_engine._postgres_layers import PostgresLayers
     from rotifer_engine._postgres_snapshot import PostgresSnapshot
 
 __all__ = ["Limits", "PostgresStore"]
@@ -153,6 +154,12 @@ class PostgresStore:
         from rotifer_engine._postgres_snapshot import PostgresSnapshot
 
         return PostgresSnapshot(self._pool)
+
+    def layers(self) -> PostgresLayers:
+        """The layers that are kept on this server, beside the agents' memories."""
+        from rotifer_engine._postgres_layers import PostgresLayers
+
+        return PostgresLayers(self._pool)
 
     def scrub(self) -> bool:
         """Nothing: the server itself overwrites what is deleted, in its own time."""

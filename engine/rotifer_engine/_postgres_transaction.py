@@ -126,6 +126,14 @@ class PostgresTransaction:
         """Rows written after this number of the update sequence, in its order, one at a time."""
         return self._each(sql.ROWS_AFTER, order)
 
+    def ask_all(self, statement: str, arguments: Sequence[object]) -> list[tuple[Any, ...]]:
+        """All rows of a statement about what else is kept under this lock."""
+        return self._all(statement, arguments)
+
+    def change(self, statement: str, arguments: Sequence[object], size: int) -> None:
+        """Change what else is kept under this lock; the size is that of the arguments in bytes."""
+        self._keep(statement, arguments, size)
+
     # ---- changing
 
     def _keep(self, statement: str, arguments: Sequence[object], size: int = 0) -> None:

@@ -17,11 +17,11 @@ from rotifer_engine.layers._visible import Reader
 
 __all__ = ["SqliteLayers"]
 
-_TEXT = _sql.Text(mark=":{}".format, ordered=False)
+_TEXT = _sql.Text(_sql.SQLITE_TABLE, ":{}".format, sorts=True)
 
 #: -> store id, last change, order.
 _OPEN = f"""
-SELECT store_id, last_change, (SELECT max(update_order) FROM {_sql.TABLE})
+SELECT store_id, last_change, (SELECT max(update_order) FROM {_sql.SQLITE_TABLE})
 FROM agent_memory_meta
 """  # noqa: S608 - our own words only
 
@@ -71,10 +71,15 @@ class SqliteLayerTransaction:
             assert row is not None, "the store's row is made with its table"
             self.store_id: str = row[0]
             self.last_change: str | None = row[1]
-            self.order: int = row[2] or 0
+            self._order: int = row[2] or 0
         except BaseException:
             self._link.rollback()
             raise
+
+    def next_order(self) -> int:
+        """The next number of the store's update sequence."""
+        self._order += 1
+        return self._order
 
     def find(self, entry_id: str) -> LayerEntry | None:
         """The actor's entry with this id."""

@@ -187,11 +187,10 @@ class Layers:
         records: list[LayerRecord] = []
         with self._store.begin(owner) as tx:
             now = self._clock.now_ms()
-            order = tx.order
             for draft, actor in wanted:
-                entry, stored = _after(tx, draft, actor, now, order + 1)
+                entry, stored = _after(tx, draft, actor, now)
                 if entry != stored:
-                    order += 1
+                    entry = entry._replace(order=tx.next_order())
                     tx.put(entry, replaces=stored is not None)
                     action = "memory.layer_create" if stored is None else "memory.layer_update"
                     records.append(LayerRecord(action, operation, _row_of(entry)))
@@ -331,9 +330,9 @@ def _reader(actor: object, session: object, agent: object) -> Reader:
 
 
 def _after(
-    tx: LayerTransaction, draft: Draft, actor: str, now: int, order: int
+    tx: LayerTransaction, draft: Draft, actor: str, now: int
 ) -> tuple[LayerEntry, LayerEntry | None]:
-    """The entry as it is to be stored, and as it is stored now; the same when nothing changes."""
+    """The entry as it is to be, and as it is stored now; the same when nothing changes."""
     rule = LAYERS[draft.layer]
     assert rule.scope is not None, "unknown is written by nobody"
     entry_id = identity(
@@ -357,9 +356,9 @@ def _after(
         draft.metadata,
         now if stored is None else stored.created_at,
         now,
-        order,
+        0 if stored is None else stored.order,
     )
-    if stored is not None and entry == stored._replace(updated_at=now, order=order):
+    if stored is not None and entry == stored._replace(updated_at=now):
         return stored, stored
     return entry, stored
 

@@ -65,12 +65,14 @@ class LayerTransaction(Protocol):
     Args:
         store_id: the store's own id, with which the ids of its changes begin.
         last_change: the id of the last change that was committed; None when none was.
-        order: the store's update sequence, up to now.
     """
 
     store_id: str
     last_change: str | None
-    order: int
+
+    def next_order(self) -> int:
+        """The next number of the store's update sequence; no later one is smaller."""
+        ...  # pragma: no cover
 
     def find(self, entry_id: str) -> LayerEntry | None:
         """The actor's entry with this id."""

@@ -6,7 +6,7 @@ import itertools
 import sqlite3
 
 import pytest
-from tests.engine.conftest import World
+from tests.engine.conftest import PostgresWorld, World
 
 from rotifer_engine.layers import KINDS, LayerEntry, Layers
 
@@ -73,6 +73,10 @@ class Cell(World):
         connection.close()
         return rows
 
+    def ids(self, condition):
+        """The ids of the rows ``e`` that meet a condition."""
+        return [row[0] for row in self.query(f"SELECT e.entry_id FROM agent_memory_layer e WHERE {condition}")]  # fmt: skip
+
     def insert(self, entries):
         """Put rows into the store past every rule, as another program could."""
         self.store.last_change()
@@ -84,6 +88,33 @@ class Cell(World):
                 map(row_of, entries),
             )
         connection.close()
+
+
+class PostgresCell(PostgresWorld):
+    """The same on a PostgreSQL server."""
+
+    def open(self):
+        """Connect anew, as another process would."""
+        super().open()
+        self.layers = Layers(self.store, audit=self.audit, clock=self.clock)
+        return self.layers
+
+    def ids(self, condition):
+        """The ids of the rows ``e`` that meet a condition."""
+        return [row[0] for row in self.sql(f"SELECT e.entry_id FROM rotifer.layer e WHERE {condition}")]  # fmt: skip
+
+    def insert(self, entries):
+        """Put rows into the store past every rule, as another program could."""
+        rows = list(map(row_of, entries))
+        columns = ", ".join((*ROW, "size"))
+        for start in range(0, len(rows), 1_000):
+            some = rows[start : start + 1_000]
+            marks = ", ".join([f"({', '.join(['%s'] * len(some[0]))})"] * len(some))
+            self.sql(f"INSERT INTO rotifer.layer ({columns}) VALUES {marks}", *sum(some, ()))
+        if len(rows) > 1_000:
+            self.sql("ANALYZE rotifer.layer")  # as the server does by itself, in its own time
+        # The numbers that were given are taken.
+        self.sql("SELECT setval('rotifer.layer_update', %s)", max(row[-2] for row in rows))
 
 
 ROW = (
@@ -107,10 +138,22 @@ def row_of(each):
     return (*("" if value is None else value for value in each), each.size)
 
 
+def pytest_generate_tests(metafunc):
+    """Run what needs a cell, and says nothing of its files, on both stores."""
+    if "cell_kind" in metafunc.fixturenames:
+        files = any(metafunc.definition.iter_markers("files"))
+        metafunc.parametrize("cell_kind", ["sqlite"] if files else ["sqlite", "postgres"])
+
+
 @pytest.fixture
-def cell(tmp_path):
-    """A cell whose clock stands at noon."""
-    cell = Cell(str(tmp_path))
+def cell(tmp_path, cell_kind, request):
+    """A cell whose clock stands at noon, on each kind of store."""
+    if cell_kind == "postgres":
+        sql = request.getfixturevalue("postgres_sql")
+        sql.empty()
+        cell = PostgresCell(str(tmp_path), sql)
+    else:
+        cell = Cell(str(tmp_path))
     yield cell
     cell.close()
 

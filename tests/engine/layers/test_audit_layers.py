@@ -12,6 +12,8 @@ from tests.engine.layers.conftest import Cell, contents
 from rotifer_engine import FileSystem, StorageError, replay
 from rotifer_engine.layers import SharedSnapshot
 
+pytestmark = pytest.mark.files
+
 
 def test_a_line_says_all_but_the_content(cell, alice, layers):
     """Which layer, whose, where, of what kind, how large; the content and metadata never."""

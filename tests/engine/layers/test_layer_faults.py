@@ -25,6 +25,8 @@ CALLS = {
     "counts": lambda layers: layers.counts(actor="alice"),
 }  # fmt: skip
 
+pytestmark = pytest.mark.files
+
 
 class Stage:
     """A cell whose operations can be made to fail, one at a time."""

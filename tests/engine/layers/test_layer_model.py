@@ -14,7 +14,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.engine.conftest import QuickConnection, QuickFiles
 from tests.engine.layers.test_visible import expected as page_says_visible
 
-from rotifer_engine import AuditLog, FixedClock, InvalidInput, SqliteStore
+from rotifer_engine import (
+    AuditLog,
+    FixedClock,
+    InvalidInput,
+    PostgresAudit,
+    PostgresStore,
+    SqliteStore,
+)
 from rotifer_engine.layers import (
     KINDS,
     LayerEntry,
@@ -116,8 +123,12 @@ agents = st.sampled_from([None, "agent-legal", "agent-tax"])
 class LayersMachine(RuleBasedStateMachine):
     """The same steps for the model and for the engine."""
 
+    server = None  # a database on a PostgreSQL server; else a file
+
     def __init__(self):
         super().__init__()
+        if self.server is not None:
+            self.server.empty()
         self.folder = tempfile.mkdtemp()
         self.clock = FixedClock(1_700_000_000_000)
         self.rows = []  # oldest first
@@ -127,15 +138,13 @@ class LayersMachine(RuleBasedStateMachine):
     def open(self):
         """Open the files anew, as another process would."""
         self.close()
-        self.store = SqliteStore(
-            os.path.join(self.folder, "x.db"),
-            durable=False,
-            files=QuickFiles(),
-            connection=QuickConnection,
-        )
-        self.audit = AuditLog(
-            os.path.join(self.folder, "audit.jsonl"), files=QuickFiles(), clock=self.clock
-        )
+        if self.server is not None:
+            self.store = PostgresStore(self.server.url, durable=False)
+            self.audit = PostgresAudit(self.store, clock=self.clock)
+        else:
+            files, path = QuickFiles(), os.path.join(self.folder, "x.db")
+            self.store = SqliteStore(path, durable=False, files=files, connection=QuickConnection)
+            self.audit = AuditLog(path + ".jsonl", files=files, clock=self.clock)
         self.opened = [self.store, self.audit]
         self.layers = Layers(self.store, audit=self.audit, clock=self.clock)
 
@@ -291,8 +300,9 @@ class LayersMachine(RuleBasedStateMachine):
             }
 
 
-def run(examples, steps):
+def run(examples, steps, server=None):
     """Walk through the machine."""
+    LayersMachine.server = server
     LayersMachine.TestCase.settings = settings(
         max_examples=examples,
         stateful_step_count=steps,
@@ -307,8 +317,20 @@ def test_the_layers_do_what_the_model_does():
     run(25, 20)
 
 
+def test_the_layers_of_a_server_do_what_the_model_does(postgres_sql):
+    """The same on PostgreSQL."""
+    run(8, 15, postgres_sql)
+
+
 @pytest.mark.long
 @pytest.mark.timeout(1_200)
 def test_the_layers_do_what_the_model_does_at_length():
     """Long walks."""
     run(600, 60)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1_200)
+def test_the_layers_of_a_server_do_what_the_model_does_at_length(postgres_sql):
+    """Long walks on PostgreSQL."""
+    run(100, 40, postgres_sql)

@@ -6,8 +6,10 @@ import subprocess
 import sys
 import threading
 
+import pytest
 from tests.engine.layers.conftest import contents
 
+pytestmark = pytest.mark.files
 WORKER = """
 import sys
 from rotifer_engine import AuditLog, SqliteStore

@@ -41,6 +41,7 @@ QUERIES = [
 ]
 
 
+@pytest.mark.files
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("query", QUERIES)
 def test_a_page_is_found_by_index(cell, reader, query):
@@ -59,6 +60,7 @@ def test_a_page_is_found_by_index(cell, reader, query):
     assert not {parent for parent, _ in walks} & set(sorts)
 
 
+@pytest.mark.files
 @pytest.mark.parametrize("reader", READERS)
 def test_counting_reads_no_rows_of_others(cell, reader):
     """Its time goes by what the reader may see, not by the size of the table."""

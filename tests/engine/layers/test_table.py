@@ -46,15 +46,7 @@ def test_code_and_sql_agree_and_the_seven_share_out_every_row(cell):
     """On real rows of every combination, each is selected by one predicate: that of its layer."""
     entries = every_entry()
     cell.insert(entries)
-    selected = {
-        layer: [
-            entry_id
-            for (entry_id,) in cell.query(
-                f"SELECT e.entry_id FROM agent_memory_layer e WHERE {layer_clauses(layer)}"
-            )
-        ]
-        for layer in all_memory_layers()
-    }
+    selected = {layer: cell.ids(layer_clauses(layer)) for layer in all_memory_layers()}
 
     assert len(entries) == sum(map(len, selected.values()))
     assert {each.entry_id: layer_of(each) for each in entries} == {
