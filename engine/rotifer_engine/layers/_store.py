@@ -7,6 +7,7 @@ A store keeps rows and their order. It decides nothing: its conditions are those
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
 from rotifer_engine.layers._entry import LayerEntry
@@ -104,4 +105,9 @@ class LayerTransaction(Protocol):
 
     def __enter__(self) -> Self: ...  # pragma: no cover
 
-    def __exit__(self, *raised: object) -> None: ...  # pragma: no cover
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...  # pragma: no cover
