@@ -13,6 +13,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from rotifer_bridge import _gil
 from rotifer_bridge._door import MEMORY_OPS, failure
 from rotifer_bridge._failure import death, failed
 from rotifer_bridge._inmost import end_inmost, inmost, true_status
@@ -213,6 +214,7 @@ class Worker:
             self._gateway.begin(self._runs)
         head = f'{{"run":{self._runs}{more}}}\n'
         self._replies.put((head.encode("ascii"), given))
+        _gil.enter()
         try:
             return self._answer(deadline, time_limit)
         except BaseException as error:
@@ -221,6 +223,7 @@ class Worker:
                 self.close()
             raise
         finally:
+            _gil.leave()
             self._pairing.leave()
             if self._gateway is not None:
                 self.traffic = self._gateway.end()
@@ -302,6 +305,7 @@ class Worker:
 
     def _serve(self) -> None:
         """Answer requests until the socket closes. The one thread that touches the socket."""
+        _gil.prompt()
         try:
             while True:
                 request = self._socket.recv()
