@@ -38,10 +38,10 @@ def gene_fault(gene: Gene, *, sandbox: bool = True) -> Fault | None:
     if gene.compiled and sandbox:
         return None if _wasmtime_is_there() else _no_wasmtime(gene)
     if gene.entry is None:
-        return (
-            f"gene {shown(gene.name)} has no source",
-            "write index.ts (or index.js, index.mjs) with an 'express' function",
-        )
+        help_ = "write index.ts (or index.js, index.mjs) with an 'express' function"
+        if "gene.wasm" in gene.files:
+            help_ = f"make a gene of its module: rotifer compile {gene.name}"
+        return f"gene {shown(gene.name)} has no source", help_
     return None
 
 

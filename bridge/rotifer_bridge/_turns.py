@@ -99,6 +99,7 @@ class Turns:
             def run(post: Post) -> None:
                 post(self._on_step)(runner.name)
                 runner.on_log = post(self._on_log)
+                self._warm.note = post(self.note)  # the same for every branch
                 ended[branch] = self._turn(runner, given)
 
             return run
@@ -106,6 +107,7 @@ class Turns:
         try:
             together([task(branch) for branch in range(len(names))], stop=self._warm.kill)
         finally:
+            self._warm.note = self.note
             self.steps += [ended[branch][0] for branch in sorted(ended)]
         outcomes: list[Answer | RunError] = []
         for _, outcome in (ended[branch] for branch in range(len(names))):

@@ -54,7 +54,7 @@ def page(path):
 
 PAGES = sorted(
     os.path.relpath(path, TOP)
-    for pattern in ("*.md", "docs/*.md", "js-shim/*.md")
+    for pattern in ("*.md", "docs/*.md", "js-shim/*.md", "examples/*/*.md", "tests/*/README.md")
     for path in glob(os.path.join(TOP, pattern))
 )
 

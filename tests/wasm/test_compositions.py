@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 import threading
 
 import pytest
-from tests.genes import modules
+from tests.genes import building, modules
 
 from rotifer_bridge import CompositionFailed, GeneFailed, RunError, RunTimedOut
 
@@ -135,6 +138,77 @@ def test_a_par_calls_back_in_the_thread_that_runs_it(play):
 
     here = threading.get_ident()
     assert {("a", "from a", here), ("b", "from b", here), ("a", "step", here), ("b", "step", here)} == set(seen)  # fmt: skip
+
+
+def test_a_fault_of_ours_in_a_branch_is_noted_in_the_thread_that_runs_it(play, monkeypatch):
+    """The gene is told -13 and goes on; the person is told what it was."""
+    notes = []
+    request = '{"key":"k"}'
+    asking = modules.gene(
+        f"(call $read (i32.const 65536) (i32.const {len(request)}) (i32.const 70000) (i32.const 4000))",
+        modules.text(65536, request),
+    )
+
+    def broken(*_):
+        raise ZeroDivisionError("as if")
+
+    monkeypatch.setattr("rotifer_bridge._door.perform", broken)
+    with pytest.raises(GeneFailed, match="error code: -13"):
+        play({"a": asking, "b": asking}, {"type": "Par", "merge": "merge"}, on_note=lambda line: notes.append((line, threading.get_ident())))  # fmt: skip
+
+    assert [("memory read failed inside: ZeroDivisionError: as if", threading.get_ident())] * 2 == notes  # fmt: skip
+
+
+def test_twenty_branches_on_one_memory(play):
+    """More branches than threads, writing the same keys: every call is answered, nothing is lost."""
+    files = building.relay_files("wat")
+    play.bench.gene("r", files, inputSchema=True, outputSchema=True)
+    play.bench.record(1, genome=["r"] * 20, composition={"type": "Par", "merge": "concat"})
+    entry = {"value": "AQID", "category": "CACHE"}
+    calls = [part for number in range(5) for part in ("write", 999, {"key": f"k{number}", **entry})]
+
+    with play.bench.project().agent("keeper") as agent:
+        output = agent.run(calls).output
+        usage = agent.memory.usage()
+
+    assert [f"branch_{number}" for number in range(20)] == [*output]
+    assert all(result > 0 for results in output.values() for result, _ in results)
+    assert 5 * (2 + 3) == usage
+    actions = audited(play.bench, "action")
+    assert (5, 95) == (actions.count("memory.create"), actions.count("memory.update"))
+    assert 100 == len({*audited(play.bench, "change_id")})
+
+
+INTERRUPTED = """
+import sys, threading
+from rotifer_bridge import Project
+begun = []
+def on_step(name):
+    begun.append(name)
+    if len(begun) == 2:
+        print("begun", flush=True)
+with Project.find().agent("keeper") as agent:
+    try:
+        agent.run({}, on_step=on_step, time_limit=100)
+    except KeyboardInterrupt:
+        print("interrupted", [t.name for t in threading.enumerate() if "branch" in t.name])
+"""
+
+
+def test_ctrl_c_ends_all_branches(play):
+    """KeyboardInterrupt comes out of ``run``, and no branch goes on behind its back."""
+    bench = play.bench
+    for name in "ab":
+        bench.gene(name, {"gene.ir.wasm": modules.waiting(name)})
+    bench.record(1, genome=["a", "b"], composition={"type": "Par"})
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED], cwd=bench.root, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert "begun\n" == process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        printed, _ = process.communicate(timeout=60)
+
+    assert (0, "interrupted []\n") == (process.returncode, printed)
 
 
 def test_a_callback_that_raises_ends_all_branches(play):
