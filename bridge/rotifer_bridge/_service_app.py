@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from rotifer_bridge._service_state import Asked, State
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+    from rotifer_bridge._service_lanes import Work
     from rotifer_bridge._service_log import Log
 
 __all__ = ["HEAD_BYTES", "make_app"]
@@ -141,6 +142,7 @@ def _endpoint(
     state: State, call: Call, log: Log, turns: _Turns
 ) -> Callable[[Request], Awaitable[Response]]:
     """What answers a call: let in, read, carry out in a thread, answer."""
+    work = _work_of(state, call, log)
 
     async def carried_out(request: Request) -> Response:
         token = admit(state, request.headers.getlist("authorization"), call)
@@ -149,13 +151,8 @@ def _endpoint(
         try:
             body = await read_body(request, call.limit) if call.takes else b""
             asked = Asked(token, request.path_params, query, body)
-            if call.lane == "run":
-                async with turns.of(asked.path["agent"]):
-                    status, text = await state.lanes.run(
-                        call.lane, _answer, state, call, asked, log
-                    )
-            else:
-                status, text = await state.lanes.run(call.lane, _answer, state, call, asked, log)
+            async with turns.of(asked.path["agent"]) if call.lane == "run" else _NO_TURN:
+                status, text = await state.lanes.run(call.lane, work, asked)
         finally:
             state.lanes.leave(call.lane)
         return Response(text, status, media_type=_JSON)
@@ -186,18 +183,39 @@ def _query(request: Request, call: Call) -> dict[str, str]:
     return query
 
 
-def _answer(state: State, call: Call, asked: Asked, log: Log) -> tuple[int, bytes]:
-    """Carry the call out, in a thread; never raises."""
-    try:
-        value = call.answer(state, asked)
-        return call.status, _dumps(value)
-    except Exception as error:  # noqa: BLE001 - one request's fault must not be the service's end
-        fault = fault_of(error)
+def _work_of(state: State, call: Call, log: Log) -> Work:
+    """What carries the call out, in a thread, for those who ask for it together; never raises."""
+
+    def answered(found: object) -> tuple[int, bytes]:
+        if not isinstance(found, Exception):
+            return call.status, _dumps(found)
+        fault = fault_of(found)
         if fault is None:
-            log.fault(f"{call.method} {call.path}", error)
+            log.fault(f"{call.method} {call.path}", found)
             message = "a fault of the service's own; its log says where"
             return status_of("INTERNAL_ERROR"), error_body("INTERNAL_ERROR", message)
         return fault.status, error_body(fault.code, fault.message)
+
+    def work(asked: Sequence[Asked]) -> list[tuple[int, bytes]]:
+        return [answered(found) for found in _found(state, call, asked)]
+
+    return work
+
+
+def _found(state: State, call: Call, asked: Sequence[Asked]) -> Sequence[object]:
+    """What each call gives, or the error that it ends with: one's fault is not another's."""
+    if call.together is not None:
+        try:
+            return call.together(state, asked)
+        except Exception as error:  # noqa: BLE001 - nor is it the service's end
+            return [error] * len(asked)
+    found: list[object] = []
+    for one in asked:
+        try:
+            found.append(call.answer(state, one))
+        except Exception as error:  # noqa: BLE001
+            found.append(error)
+    return found
 
 
 def _dumps(value: Any) -> bytes:

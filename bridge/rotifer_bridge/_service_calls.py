@@ -6,7 +6,7 @@ docs/http.md to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rotifer_bridge import (
@@ -68,6 +68,7 @@ class Call(NamedTuple):
         query: its parameters.
         status: of its answer.
         limit: the most bytes of its body.
+        together: does several at once; for each what it gives, or the error it ends with.
     """
 
     method: str
@@ -83,6 +84,7 @@ class Call(NamedTuple):
     query: tuple[Parameter, ...] = ()
     status: int = 200
     limit: int = BODY_LIMIT
+    together: Callable[[State, Sequence[Asked]], Sequence[object]] | None = None
 
 
 def _number(name: str, default: int, low: int, high: int, about: str) -> Parameter:
@@ -156,6 +158,7 @@ CALLS: tuple[Call, ...] = (
     Call(
         "POST", _OF_A_GENE + "write", "writeMemory", ("gene",), "change", memory.call("write"),
         "MemoryEntry", _MEMORY, "Create or replace an entry.", takes="WriteRequest",
+        together=memory.write_together,
     ),
     Call(
         "POST", _OF_A_GENE + "query", "queryMemory", ("gene",), "read", memory.call("query"),

@@ -1,22 +1,27 @@
 """The threads that the engine's calls run in: few, bounded, and never too many waiting.
 
 Changes go through one thread: SQLite has one writer at a time anyhow, and threads that wait for
-its lock would nap in the place of working. Reads have a few threads, runs of agents some of their
+its lock would nap in the place of working. What waits there together is handed on together, so
+that many writes wait for the disk once. Reads have a few threads, runs of agents some of their
 own, so that a slow gene holds up nobody but those who ask for a run.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple, TypeVar
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple
 
 from rotifer_bridge._service_errors import Refused
 
-__all__ = ["LANES", "Lane", "Lanes"]
+__all__ = ["LANES", "TOGETHER", "Lane", "Lanes", "Work"]
 
-_T = TypeVar("_T")
+TOGETHER = 64
+"""How many changes are handed on together at most [ours]: others wait no longer than for these."""
 
 
 class Lane(NamedTuple):
@@ -34,6 +39,17 @@ LANES: dict[str, Lane] = {
 }
 
 
+Work = Callable[[Sequence[Any]], list[Any]]
+"""What is done with things that wait together: a result for each, in order; it never raises."""
+
+
+class _Job(NamedTuple):
+    work: Work
+    thing: Any
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+
+
 class Lanes:
     """The threads themselves."""
 
@@ -41,8 +57,11 @@ class Lanes:
         self._pools = {
             name: ThreadPoolExecutor(lane.threads, thread_name_prefix=f"rotifer-{name}")
             for name, lane in LANES.items()
+            if lane.threads > 1
         }
         self._under_way = dict.fromkeys(LANES, 0)
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        threading.Thread(target=self._work, name="rotifer-change", daemon=True).start()
 
     def admit(self, name: str) -> None:
         """Count a call in.
@@ -63,12 +82,40 @@ class Lanes:
         """Count it out again."""
         self._under_way[name] -= 1
 
-    async def run(self, name: str, call: Callable[..., _T], *arguments: object) -> _T:
-        """Run a call in a thread of the lane."""
+    async def run(self, name: str, work: Work, thing: Any) -> Any:
+        """Have work done with a thing in a thread of the lane; what became of it."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pools[name], call, *arguments)
+        pool = self._pools.get(name)
+        if pool is not None:
+            return (await loop.run_in_executor(pool, work, (thing,)))[0]
+        job = _Job(work, thing, loop, loop.create_future())
+        self._jobs.put(job)
+        return await job.future
+
+    def _work(self) -> None:
+        """Do the jobs of the lane of changes, those that wait for the same work together."""
+        job = self._jobs.get()
+        while job is not None:
+            together = [job]
+            after: list[_Job | None] = []
+            with suppress(Empty):
+                while len(together) < TOGETHER and not after:
+                    one = self._jobs.get_nowait()
+                    same = one is not None and one.work is job.work
+                    (together if same else after).append(one)  # type: ignore[arg-type]
+            results = job.work([one.thing for one in together])
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                job.loop.call_soon_threadsafe(_tell, together, results)
+            job = after[0] if after else self._jobs.get()
 
     def close(self) -> None:
         """Let the threads end; what waits is not begun any more."""
+        self._jobs.put(None)
         for pool in self._pools.values():
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _tell(jobs: Sequence[_Job], results: Sequence[Any]) -> None:
+    for job, result in zip(jobs, results, strict=True):
+        if not job.future.done():  # whoever asked may have been cancelled
+            job.future.set_result(result)

@@ -8,24 +8,26 @@ from typing import TYPE_CHECKING
 from rotifer_bridge._record import AgentRecord, load_record
 from rotifer_bridge._service_body import value_of
 from rotifer_bridge._service_errors import Refused
-from rotifer_bridge.errors import AgentError
+from rotifer_bridge.errors import AgentError, RotiferError
 from rotifer_engine import (
     ABSENT,
     AgentMemory,
+    AgentMemoryError,
     Caller,
     Entry,
     EntrySummary,
     decode_value,
     format_time,
     perform,
+    perform_writes,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from rotifer_bridge._service_state import Asked, State
 
-__all__ = ["LIST_LIMIT", "LIST_MOST", "call", "clear", "list_entries"]
+__all__ = ["LIST_LIMIT", "LIST_MOST", "call", "clear", "list_entries", "write_together"]
 
 LIST_LIMIT = 100
 LIST_MOST = 1_000
@@ -37,10 +39,10 @@ def call(op: str) -> Callable[[State, Asked], object]:
     def answer(state: State, asked: Asked) -> object:
         memory, caller = _acting(state, asked)
         request = value_of(asked.body)
-        value: object = ABSENT
-        if op == "write" and isinstance(request, dict) and "value" in request:
-            value = decode_value(request.pop("value"))
-        found = perform(memory, caller, op, request, value)
+        if op == "write":
+            found = perform(memory, caller, op, *_with_value(request))
+        else:
+            found = perform(memory, caller, op, request)
         if isinstance(found, list):
             return [entry.to_json() for entry in found]
         if isinstance(found, Entry):
@@ -48,6 +50,33 @@ def call(op: str) -> Callable[[State, Asked], object]:
         return {"deleted": 1} if op == "delete" else None
 
     return answer
+
+
+def write_together(state: State, asked: Sequence[Asked]) -> list[object]:
+    """Answer several writes, those of one agent in one change as far as none is refused."""
+    outcome: list[object] = [None] * len(asked)
+    agents: dict[str, tuple[AgentMemory, list[tuple[int, tuple[Caller, object, object]]]]] = {}
+    for number, one in enumerate(asked):
+        try:
+            memory, caller = _acting(state, one)
+            request, value = _with_value(value_of(one.body))
+        except (RotiferError, AgentMemoryError, Refused) as error:
+            outcome[number] = error
+            continue
+        writes = agents.setdefault(memory.agent_id, (memory, []))[1]
+        writes.append((number, (caller, request, value)))
+    for memory, writes in agents.values():
+        found = perform_writes(memory, [write for _, write in writes])
+        for (number, _), entry in zip(writes, found, strict=True):
+            outcome[number] = entry.to_json() if isinstance(entry, Entry) else entry
+    return outcome
+
+
+def _with_value(request: object) -> tuple[object, object]:
+    """A write's fields without its value, and the value's bytes."""
+    if not isinstance(request, dict) or "value" not in request:
+        return request, ABSENT
+    return request, decode_value(request.pop("value"))
 
 
 def _acting(state: State, asked: Asked) -> tuple[AgentMemory, Caller]:

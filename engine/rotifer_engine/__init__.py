@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         parse_quota,
     )
     from rotifer_engine._replay import replay
-    from rotifer_engine._request import perform
+    from rotifer_engine._request import perform, perform_writes
     from rotifer_engine._sqlite import SqliteStore
     from rotifer_engine._store import Store, Transaction
     from rotifer_engine._telemetry import Telemetry, telemetry_enabled
@@ -101,6 +101,7 @@ _HOME = {
     "parse_quota": "_quota",
     "replay": "_replay",
     "perform": "_request",
+    "perform_writes": "_request",
     "SqliteStore": "_sqlite",
     "Store": "_store",
     "Transaction": "_store",
@@ -174,6 +175,7 @@ __all__ = [
     "parse_quota",
     "parse_time",
     "perform",
+    "perform_writes",
     "replay",
     "telemetry_enabled",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from rotifer_engine._absent import ABSENT, Absent
@@ -13,19 +13,21 @@ from rotifer_engine._clock import Clock, SystemClock
 from rotifer_engine._deployer import DeployerView, not_found
 from rotifer_engine._entry import Entry, EntrySummary
 from rotifer_engine._filter import MAX_ANSWER_BYTES, parse_filter
-from rotifer_engine._input import check_category, check_key, check_value
+from rotifer_engine._input import check_category, check_key
 from rotifer_engine._ledger import Asked, Ledger
 from rotifer_engine._policy import DEFAULT_DATA_POLICY, RetentionPolicy
 from rotifer_engine._quota import DEFAULT_QUOTA_BYTES, plan_eviction
-from rotifer_engine._writing import Wish, entry_after, parse_policies, why_not_write
+from rotifer_engine._writing import Wish, Write, checked_wish, entry_after, why_not_write
 from rotifer_engine.errors import (
+    AgentMemoryError,
     EntryNotFound,
     InvalidInput,
     QuotaExceeded,
 )
 
 if TYPE_CHECKING:
-    from rotifer_engine._audit import Audit
+    from rotifer_engine._audit import Audit, Record
+    from rotifer_engine._retention import Moment
     from rotifer_engine._store import Store, Transaction
     from rotifer_engine._telemetry import Telemetry
 
@@ -133,46 +135,81 @@ class AgentMemory(DeployerView):
             QuotaExceeded: no room even after eviction; nothing is written and nothing removed.
             StorageError: the store or the audit log failed; nothing is written.
         """
-        check_key(key)
-        assert isinstance(key, str)
-        content = check_value(value)
-        wish = Wish(
-            key, content, check_category(category), *parse_policies(access_policy, retention_policy)
-        )
-        asked = Asked(key, wish.category, wish.size)
+        wish = checked_wish(key, value, category, access_policy, retention_policy)
+        asked = Asked(wish.key, wish.category, wish.size)
         refused = refused_identity(caller)
         if refused is not None:
             self._ledger.deny(caller, "write", refused, asked)
-        gene_id = caller.gene_id
-        assert gene_id is not None
         tx, moment = self._ledger.begin(caller, "write", self._moment)
         with tx:
-            stored = tx.find(key)
+            stored = tx.find(wish.key)
             refused = why_not_write(caller, stored, wish, self.data_policy)
             if refused is not None:
                 self._ledger.deny(caller, "write", refused, asked, within=tx)
-            entry = entry_after(
-                self.agent_id,
-                gene_id,
-                caller.domain,
-                stored,
-                wish,
-                now=moment.now,
-                order=tx.order + 1,
-            )
+            entry = self._entry_after(tx, caller, stored, wish, moment)
             evicted = self._make_room(tx, caller, entry, stored)
-            for row in evicted:
-                tx.remove(row)
-            tx.put(entry, stored)
-            action = "memory.create" if stored is None else "memory.update"
-            self._ledger.commit(
-                tx,
-                [
-                    *(self._ledger.record("memory.evict", caller, "write", row) for row in evicted),
-                    self._ledger.record(action, caller, "write", entry),
-                ],
-            )
+            self._ledger.commit(tx, self._put(tx, caller, entry, stored, evicted))
         return entry
+
+    def write_each(self, wanted: Sequence[Write]) -> list[Entry | AgentMemoryError]:
+        """Write several entries, in one transaction as far as nothing is refused.
+
+        What waits for the disk is waited for once, so many that write at the same time wait little
+        longer than one does. It is as if they had written one after the other: each is judged for
+        itself, and one that is refused is judged again, and recorded, after those that are not.
+
+        Args:
+            wanted: the arguments of as many calls of :meth:`write`.
+
+        Returns:
+            For each, in order, the entry as it is stored, or what :meth:`write` would have raised.
+        """
+        outcome: list[Entry | AgentMemoryError | None] = [None] * len(wanted)
+        wishes: list[tuple[int, Caller, Wish]] = []
+        for number, (caller, *arguments) in enumerate(wanted):
+            try:
+                wish = checked_wish(*arguments)
+            except InvalidInput as error:
+                outcome[number] = error
+            else:
+                if refused_identity(caller) is None:
+                    wishes.append((number, caller, wish))
+        try:
+            for number, entry in self._write_together(wishes):
+                outcome[number] = entry
+        except AgentMemoryError as error:  # none of them was made
+            for number, _, _ in wishes:
+                outcome[number] = error
+        for number, one in enumerate(wanted):
+            if outcome[number] is None:
+                try:
+                    outcome[number] = self.write(*one)
+                except AgentMemoryError as error:
+                    outcome[number] = error
+        return [found for found in outcome if found is not None]
+
+    def _write_together(
+        self, wishes: Sequence[tuple[int, Caller, Wish]]
+    ) -> list[tuple[int, Entry]]:
+        """Make those of the changes that nothing is against, all of them or none."""
+        made: list[tuple[int, Entry]] = []
+        if not wishes:
+            return made
+        records: list[Record] = []
+        tx, moment = self._ledger.begin(wishes[0][1], "write", self._moment)
+        with tx:
+            for number, caller, wish in wishes:
+                stored = tx.find(wish.key)
+                if why_not_write(caller, stored, wish, self.data_policy) is not None:
+                    continue
+                entry = self._entry_after(tx, caller, stored, wish, moment)
+                _, evicted = self._room_for(tx, entry, stored)
+                if evicted is not None:
+                    records += self._put(tx, caller, entry, stored, evicted)
+                    made.append((number, entry))
+            if made:
+                self._ledger.commit(tx, records)
+        return made
 
     def query(self, caller: Caller, filter: object = ABSENT) -> list[Entry]:  # noqa: A002 - the call's word
         """The entries this gene may read that meet every filter, most recently updated first.
@@ -264,29 +301,74 @@ class AgentMemory(DeployerView):
 
     # ---- what the calls share
 
+    def _entry_after(
+        self,
+        tx: Transaction,
+        caller: Caller,
+        stored: EntrySummary | None,
+        wish: Wish,
+        moment: Moment,
+    ) -> Entry:
+        """The entry as the wish has it."""
+        gene_id = caller.gene_id
+        assert gene_id is not None
+        return entry_after(
+            self.agent_id,
+            gene_id,
+            caller.domain,
+            stored,
+            wish,
+            now=moment.now,
+            order=tx.order + 1,
+        )
+
+    def _put(
+        self,
+        tx: Transaction,
+        caller: Caller,
+        entry: Entry,
+        stored: EntrySummary | None,
+        evicted: Iterable[EntrySummary],
+    ) -> list[Record]:
+        """Put the entry in the place of what goes; the lines that say so."""
+        for row in evicted:
+            tx.remove(row)
+        tx.put(entry, stored)
+        action = "memory.create" if stored is None else "memory.update"
+        return [
+            *(self._ledger.record("memory.evict", caller, "write", row) for row in evicted),
+            self._ledger.record(action, caller, "write", entry),
+        ]
+
     def _make_room(
         self, tx: Transaction, caller: Caller, entry: Entry, stored: EntrySummary | None
-    ) -> Iterable[EntrySummary]:
-        """What must go for the entry to fit; decided in full before anything is removed."""
-        size = entry.size
-        after = tx.used - (0 if stored is None else stored.size) + size
-        excess = after - self.quota_bytes
-        evicted = None
-        if size <= self.quota_bytes:
-            evicted = plan_eviction(
-                excess,
-                (
-                    (row, row.size)
-                    for row in itertools.chain.from_iterable(map(tx.candidates, EVICTION_ORDER))
-                    if row.key != entry.key
-                ),
-            )
+    ) -> list[EntrySummary]:
+        """What must go for the entry to fit; refused when there is no room."""
+        after, evicted = self._room_for(tx, entry, stored)
         if evicted is None:
             record = self._ledger.record("memory.quota_exceeded", caller, "write", entry)
             self._ledger.refuse(tx, record)
             raise QuotaExceeded(
-                f"the entry is {size:,} bytes (key and value) and would bring the memory to "
+                f"the entry is {entry.size:,} bytes (key and value) and would bring the memory to "
                 f"{after:,} bytes; the quota is {self.quota_bytes:,}, and evicting cannot make "
                 "enough room: delete entries or raise the quota"
             )
         return evicted
+
+    def _room_for(
+        self, tx: Transaction, entry: Entry, stored: EntrySummary | None
+    ) -> tuple[int, list[EntrySummary] | None]:
+        """The usage with the entry, and what must go for it; decided before anything is removed."""
+        size = entry.size
+        after = tx.used - (0 if stored is None else stored.size) + size
+        excess = after - self.quota_bytes
+        if size > self.quota_bytes:
+            return after, None
+        return after, plan_eviction(
+            excess,
+            (
+                (row, row.size)
+                for row in itertools.chain.from_iterable(map(tx.candidates, EVICTION_ORDER))
+                if row.key != entry.key
+            ),
+        )

@@ -5,16 +5,17 @@ Every door hands its requests here, so every door refuses the same things with t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from rotifer_engine._absent import ABSENT
 from rotifer_engine._access import Caller
 from rotifer_engine._entry import Entry
 from rotifer_engine._input import check_fields, check_word
 from rotifer_engine._memory import AgentMemory
-from rotifer_engine.errors import InvalidInput
+from rotifer_engine._writing import Write
+from rotifer_engine.errors import AgentMemoryError, InvalidInput
 
-__all__ = ["OPERATIONS", "perform"]
+__all__ = ["OPERATIONS", "perform", "perform_writes"]
 
 _Answer = Entry | list[Entry] | None
 
@@ -25,6 +26,10 @@ def _read(memory: AgentMemory, caller: Caller, request: object, _value: object) 
 
 
 def _write(memory: AgentMemory, caller: Caller, request: object, value: object) -> _Answer:
+    return memory.write(*_write_arguments(caller, request, value))
+
+
+def _write_arguments(caller: Caller, request: object, value: object) -> Write:
     fields = check_fields(
         request,
         "writeMemory",
@@ -33,7 +38,7 @@ def _write(memory: AgentMemory, caller: Caller, request: object, value: object) 
     )
     if value is ABSENT:
         raise InvalidInput("writeMemory has no value; it needs key, value, category")
-    return memory.write(
+    return (
         caller,
         fields["key"],
         value,
@@ -84,3 +89,27 @@ def perform(
         AgentMemoryError: as the call says; InvalidInput also for an unknown call or field.
     """
     return OPERATIONS[check_word(op, "memory call", OPERATIONS)](memory, caller, request, value)
+
+
+def perform_writes(
+    memory: AgentMemory, wanted: Sequence[tuple[Caller, object, object]]
+) -> list[Entry | AgentMemoryError]:
+    """Do what several writes ask, waiting for the disk together (`AgentMemory.write_each`).
+
+    Args:
+        memory: the agent's memory.
+        wanted: for each write who asks, the fields of the call, and the bytes.
+
+    Returns:
+        For each, in order, its entry, or what :func:`perform` would have raised.
+    """
+    outcome: list[Entry | AgentMemoryError | None] = []
+    good: list[Write] = []
+    for caller, request, value in wanted:
+        try:
+            good.append(_write_arguments(caller, request, value))
+            outcome.append(None)
+        except AgentMemoryError as error:
+            outcome.append(error)
+    rest = iter(memory.write_each(good))
+    return [next(rest) if found is None else found for found in outcome]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from rotifer_engine._absent import ABSENT, Absent
 from rotifer_engine._access import Caller, allows
 from rotifer_engine._entry import Entry, EntrySummary, entry_id
+from rotifer_engine._input import check_category, check_key, check_value
 from rotifer_engine._policy import (
     DEFAULT_ACCESS,
     AccessPolicy,
@@ -14,7 +15,7 @@ from rotifer_engine._policy import (
     broken_data_policy,
 )
 
-__all__ = ["Wish", "entry_after", "parse_policies", "why_not_write"]
+__all__ = ["Wish", "Write", "checked_wish", "entry_after", "parse_policies", "why_not_write"]
 
 
 class Wish(NamedTuple):
@@ -39,6 +40,24 @@ class Wish(NamedTuple):
     def size(self) -> int:
         """Bytes that the entry would count against the quota."""
         return len(self.key.encode()) + len(self.value)
+
+
+#: The arguments of a write: who, key, value, category, access policy, retention policy.
+Write = tuple[Caller, object, object, object, object, object]
+
+
+def checked_wish(
+    key: object, value: object, category: object, access: object, retention: object
+) -> Wish:
+    """What the arguments of a write ask for.
+
+    Raises:
+        InvalidInput: one of them breaks a rule.
+    """
+    check_key(key)
+    assert isinstance(key, str)
+    content = check_value(value)
+    return Wish(key, content, check_category(category), *parse_policies(access, retention))
 
 
 def parse_policies(
