@@ -23,12 +23,21 @@ from rotifer_bridge._service_server import make_server, open_socket
 from rotifer_bridge._service_state import State
 from rotifer_bridge._tokens import TOKENS_NAME, TokenFile
 from rotifer_engine import ERROR_CODES, Caller
-from rotifer_engine.conformance import DOMAINS, NOBODY, deploy, instant
+from rotifer_engine.conformance import (
+    DOMAINS,
+    NOBODY,
+    ask_layers,
+    deploy,
+    instant,
+    with_actors,
+)
+from rotifer_engine.layers import LAYER_ERROR_STATUS, LAYER_ERRORS
 
 if TYPE_CHECKING:
     from rotifer_bridge._record import AgentRecord
     from rotifer_engine import AgentMemory
     from rotifer_engine.conformance import Part, Stage, Step
+    from rotifer_engine.layers import Layers
 
 __all__ = ["HttpDoor"]
 
@@ -66,7 +75,7 @@ class HttpDoor:
     def ask(self, stage: Stage, part: Part, role: str, steps: Sequence[Step]) -> list[Any]:  # noqa: ARG002 - a door's signature
         """Send a request for each call."""
         assert self._service is not None, "it is prepared before anything is asked"
-        token = self._service.token(part, role, self.callers()[role])
+        token = self._service.token(part, self.callers()[role])
         answers = []
         for step in steps:
             request = dict(step.request)
@@ -85,7 +94,7 @@ class HttpDoor:
         assert self._service is not None, "it is prepared before anything is asked"
         if step.call not in {"list", "delete"}:
             return deploy(stage, part, step)
-        token = self._service.token(part, "deployer", None)
+        token = self._service.token(part, None)
         path = f"/agents/{_name(part)}/memory"
         if step.request:
             path += f"?{urlencode(step.request)}"
@@ -93,6 +102,25 @@ class HttpDoor:
         if "error" in answer:
             return answer
         return answer["entries"] if step.call == "list" else answer["deleted"]
+
+    def ask_layers(self, stage: Stage, step: Step) -> Any:
+        """With a token of the actor that is named, else the administrator's.
+
+        What the runtime writes by itself HTTP does not offer: through Python.
+        """
+        assert self._service is not None, "it is prepared before anything is asked"
+        if step.call in {"save_runtime", "refresh"}:
+            return ask_layers(stage, step)
+        request = with_actors(stage, step)
+        token = self._service.reader(request.get("actor"), request.pop("agent", None))
+        if step.call == "save":
+            return self._service.send("POST", "/memory", token, request)
+        path = {"list": "/memory", "counts": "/memory/counts", "clear": "/memory/layer"}[step.call]
+        method = "DELETE" if step.call == "clear" else "GET"
+        if request:
+            path += f"?{urlencode(request)}"
+        answer = self._service.send(method, path, token)
+        return answer["deleted"] if step.call == "clear" and "deleted" in answer else answer
 
     def close(self) -> None:
         """End the service."""
@@ -111,6 +139,9 @@ class _StageProject(Project):
         super().__init__(root)
         self._stage = stage
 
+    def layers(self) -> Layers:
+        return self._stage.layers()
+
     def memory(self, record: AgentRecord) -> AgentMemory:
         return self._stage.memory_of(
             record.id, quota_bytes=record.memory_quota_bytes, data_policy=record.data_policy
@@ -124,7 +155,7 @@ class _Service:
         self._project = _StageProject(folder, stage)
         self._tokens_path = os.path.join(self._project.state_dir, TOKENS_NAME)
         self._tokens = TokenFile(self._tokens_path)
-        self._texts: dict[tuple[str, str], str] = {}
+        self._texts: dict[tuple[str | None, ...], str] = {}
         self._known: list[str] = []
         log = Log(lambda _: None)
         self._state = State(self._project, TokenFile(self._tokens_path), clock=stage.clock)
@@ -162,20 +193,31 @@ class _Service:
             record["dataPolicy"] = part.data_policy.to_json()
             save_record(self._project.agents_dir, record)
 
-    def token(self, part: Part, role: str, caller: Caller | None) -> str:
-        """A token for a role in an agent, made when it is first needed."""
-        about = (part.agent_id, role) if caller else ("", role)
-        if about not in self._texts:
-            bound = caller and {
+    def token(self, part: Part, caller: Caller | None) -> str:
+        """A gene's token for an agent, made when it is first needed; None: the deployer's."""
+        if caller is None:
+            return self._made("deployer", {})
+        return self._made(
+            "gene",
+            {
                 "gene": caller.gene_id,
                 "agentId": part.agent_id,
                 "agent": _name(part),
                 "domain": caller.domain,
-            }
-            kind = "gene" if caller else "deployer"
-            _, self._texts[about] = self._tokens.create(
-                kind, bound or {}, now_ms=0, lifetime_ms=None
-            )
+            },
+        )
+
+    def reader(self, actor: str | None, inside: str | None) -> str:
+        """A token for the layers: an actor's, or the administrator's where none is named."""
+        if not actor:
+            return self._made("admin", {})
+        return self._made("actor", {"actor": actor, "inside": inside})
+
+    def _made(self, kind: str, bound: dict[str, str | None]) -> str:
+        about = (kind, *bound.values())
+        if about not in self._texts:
+            _, text = self._tokens.create(kind, bound, now_ms=0, lifetime_ms=None)
+            self._texts[about] = text
         return self._texts[about]
 
     def send(self, method: str, path: str, token: str, body: Any = None) -> Any:
@@ -189,7 +231,11 @@ class _Service:
         response = self._connection.getresponse()
         answer = json.loads(response.read())
         code = answer["error"]["code"] if isinstance(answer, dict) and "error" in answer else None
-        wanted = ERROR_CODES[code].http_status if code in ERROR_CODES else response.status
+        wanted = response.status
+        if code in ERROR_CODES:
+            wanted = ERROR_CODES[code].http_status
+        elif code in LAYER_ERRORS:
+            wanted = LAYER_ERROR_STATUS
         if response.status != wanted or (code is None) != (response.status < 300):
             raise RuntimeError(f"{method} {path}: status {response.status} with {answer!r:.200}")
         return answer

@@ -11,7 +11,7 @@ from rotifer_bridge._conformance_genes import RELAY, make_project, make_relays
 from rotifer_bridge._door import Door
 from rotifer_bridge._result import ignore
 from rotifer_bridge._solo import Solo
-from rotifer_engine.conformance import deploy
+from rotifer_engine.conformance import ask_layers, deploy
 
 if TYPE_CHECKING:
     from rotifer_engine import Caller
@@ -63,6 +63,10 @@ class NodeDoor:
     def deploy(self, stage: Stage, part: Part, step: Step) -> Any:
         """Genes are no deployers: through Python."""
         return deploy(stage, part, step)
+
+    def ask_layers(self, stage: Stage, step: Step) -> Any:
+        """Genes have no layers: through Python."""
+        return ask_layers(stage, step)
 
     def close(self) -> None:
         """End the processes."""

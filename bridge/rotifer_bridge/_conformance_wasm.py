@@ -14,7 +14,7 @@ from rotifer_bridge._gene import COMPILED
 from rotifer_bridge._result import ignore
 from rotifer_bridge._wasm import WasmGene
 from rotifer_engine import ERROR_CODES
-from rotifer_engine.conformance import deploy
+from rotifer_engine.conformance import ask_layers, deploy
 
 if TYPE_CHECKING:
     from rotifer_engine import Caller
@@ -75,6 +75,10 @@ class WasmDoor:
     def deploy(self, stage: Stage, part: Part, step: Step) -> Any:
         """Genes are no deployers: through Python."""
         return deploy(stage, part, step)
+
+    def ask_layers(self, stage: Stage, step: Step) -> Any:
+        """Genes have no layers: through Python."""
+        return ask_layers(stage, step)
 
     def close(self) -> None:
         """Free the modules."""

@@ -61,9 +61,9 @@ def test_all_doors_on_both_stores():
 
 
 def test_python_on_postgres():
-    """Every case that moves little, on a server, in a database that is dropped afterwards."""
+    """Every fifth case, on a server, in a database that is dropped afterwards."""
     with database(migrated=False) as url:
-        report = check_doors(["python"], [Place("postgres", url)], only=QUICK)
+        report = check_doors(["python"], [Place("postgres", url)], only=QUICK[::5])
 
     assert [] == story(report)
     assert report.ok

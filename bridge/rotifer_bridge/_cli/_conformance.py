@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -9,9 +10,25 @@ import click
 from rotifer_bridge._cli._output import note, say
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rotifer_engine.conformance import Cell, Report
 
 __all__ = ["command"]
+
+
+@contextmanager
+def _orderly() -> Iterator[None]:
+    """Let an interrupt come as an exception: a database on a server must not be left behind."""
+    import signal
+
+    words = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(word, signal.default_int_handler) for word in words]
+    try:
+        yield
+    finally:
+        for word, handler in zip(words, before, strict=True):
+            signal.signal(word, handler)
 
 
 def _conformance(stores: tuple[str, ...], doors: str | None, as_json: bool) -> int:
@@ -24,7 +41,8 @@ def _conformance(stores: tuple[str, ...], doors: str | None, as_json: bool) -> i
         if not as_json:
             say(cell.line(room))
 
-    report = check_doors(wanted, places, on_cell=told)
+    with _orderly():
+        report = check_doors(wanted, places, on_cell=told)
     if as_json:
         import json
 

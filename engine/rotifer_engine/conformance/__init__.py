@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rotifer_engine.conformance._case import Case
 from rotifer_engine.conformance._door import Door, PythonDoor, deploy
 from rotifer_engine.conformance._judge import Difference
+from rotifer_engine.conformance._layer_door import ask_layers, with_actors
 from rotifer_engine.conformance._report import Cell, Failed, Report, Unequal
 from rotifer_engine.conformance._stage import Part, Stage
 from rotifer_engine.conformance._steps import DOMAINS, NOBODY, Step
@@ -42,6 +43,7 @@ __all__ = [
     "Stage",
     "Step",
     "Unequal",
+    "ask_layers",
     "cases",
     "check",
     "check_case",
@@ -50,6 +52,7 @@ __all__ = [
     "postgres_stage",
     "run_cell",
     "scenario",
+    "with_actors",
 ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from rotifer_engine.conformance._steps import NOBODY, Step
+from rotifer_engine.conformance._steps import LAYERS, NOBODY, Step
 from rotifer_engine.conformance._values import Kept
 
 __all__ = ["Case", "case"]
@@ -26,6 +26,11 @@ class Case(NamedTuple):
     steps: tuple[Step, ...]
     not_through: Mapping[str, str]
 
+    @property
+    def is_of_layers(self) -> bool:
+        """Whether it is about the layers."""
+        return any(step.who == LAYERS for step in self.steps)
+
     def times(self) -> list[int]:
         """When each step happens, in milliseconds after the beginning."""
         now, times = 0, []
@@ -41,6 +46,8 @@ def case(name: str, rule: str, *steps: Step, not_through: Mapping[str, str] | No
     beyond = dict(not_through or {})
     if any(step.who == NOBODY for step in steps):
         beyond["http"] = "a token is bound to a v2 identity, so nobody without one can ask"
+    if any(step.who == LAYERS for step in steps):
+        beyond["node"] = beyond["wasm"] = "a gene has no way to the layers"
     made = Case(name, rule, steps, beyond)
     timed = [
         step._replace(answer=step.answer.at(now)) if isinstance(step.answer, Kept) else step

@@ -17,6 +17,7 @@ from rotifer_engine._entry import Entry
 from rotifer_engine._quota import parse_quota
 from rotifer_engine._request import perform
 from rotifer_engine._time import format_time
+from rotifer_engine.conformance._layer_door import ask_layers
 from rotifer_engine.conformance._stage import Part, Stage
 from rotifer_engine.conformance._steps import DOMAINS, NOBODY, Step
 from rotifer_engine.errors import AgentMemoryError
@@ -50,6 +51,10 @@ class Door(Protocol):
 
     def deploy(self, stage: Stage, part: Part, step: Step) -> Any:
         """Do what the deployer does in a step; the JSON of its answer."""
+        ...  # pragma: no cover - a protocol has no body
+
+    def ask_layers(self, stage: Stage, step: Step) -> Any:
+        """Do a step on the layers; the JSON of its answer."""
         ...  # pragma: no cover - a protocol has no body
 
     def close(self) -> None:
@@ -92,6 +97,10 @@ class PythonDoor:
     def deploy(self, stage: Stage, part: Part, step: Step) -> Any:
         """See :func:`deploy`."""
         return deploy(stage, part, step)
+
+    def ask_layers(self, stage: Stage, step: Step) -> Any:
+        """See :func:`ask_layers`."""
+        return ask_layers(stage, step)
 
     def close(self) -> None:
         """There is nothing to give back."""

@@ -14,14 +14,27 @@ from rotifer_engine.conformance._steps import (
     NOBODY,
     Answer,
     Count,
+    Counts,
     Entries,
     Keys,
     Refusal,
     Rows,
+    Told,
 )
 from rotifer_engine.conformance._values import Kept, Line
 
 __all__ = ["Difference", "differences"]
+
+#: layers §1
+_SEVEN = (
+    "environment",
+    "consensus",
+    "about_me",
+    "agent_memory",
+    "session",
+    "working",
+    "unknown",
+)
 
 
 class Difference(NamedTuple):
@@ -84,6 +97,11 @@ def _compared(answer: Answer, got: Any) -> tuple[Any, Any]:
         return list(answer.keys), got
     if isinstance(answer, Rows):
         return [row.row() for row in answer.rows], got
+    if isinstance(answer, Told):
+        documents = [each.document() for each in answer.entries]
+        return (documents[0] if answer.one else documents), got
+    if isinstance(answer, Counts):
+        return {layer: answer.numbers.get(layer, 0) for layer in _SEVEN}, got
     if isinstance(answer, Count):
         return answer.number, got
     if isinstance(answer, Refusal):

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from rotifer_engine.conformance._case import Case
 from rotifer_engine.conformance._door import Door
+from rotifer_engine.conformance._layer_door import neutral_layers
 from rotifer_engine.conformance._stage import Stage
-from rotifer_engine.conformance._steps import DOMAINS, Step
+from rotifer_engine.conformance._steps import DOMAINS, LAYERS, Step
 from rotifer_engine.conformance._values import Names, neutral_entry
 
 __all__ = ["Played", "is_error", "play"]
@@ -49,6 +50,8 @@ def play(case: Case, door: Door, stage: Stage) -> Played:
     process for them.
     """
     stage.begin()
+    if case.is_of_layers:
+        stage.clear_layers()
     door.prepare(stage)
     roles = {caller.gene_id: role for role, caller in door.callers().items() if caller.gene_id}
     roles["deployer"] = "deployer"
@@ -60,7 +63,9 @@ def play(case: Case, door: Door, stage: Stage) -> Played:
             given = list(_perform(door, stage, agent, steps))
             assert len(given) == len(steps), "an answer for each call"
             answers += [
-                _neutral(answer, step, names[agent])
+                neutral_layers(answer, names[agent], stage)
+                if step.who == LAYERS and not is_error(answer)
+                else _neutral(answer, step, names[agent])
                 for answer, step in zip(given, steps, strict=True)
             ]
     except Exception as error:  # noqa: BLE001 - whatever breaks is the case's result
@@ -91,6 +96,8 @@ def _perform(door: Door, stage: Stage, agent: int, steps: Sequence[Step]) -> Ite
             stage.set(step.request["quota"], step.request["data_policy"])
             door.prepare(stage)
             yield None
+        elif step.who == LAYERS:
+            yield door.ask_layers(stage, step)
         else:
             yield door.deploy(stage, stage.parts[agent], step)
 

@@ -36,7 +36,7 @@ def scratch_database(url: str) -> Iterator[str]:
     """
     store = PostgresStore(url)
     pool = store.pool
-    name = f"rotifer_conformance_{os.urandom(8).hex()}"
+    name = f"rotifer_conformance_{os.getpid()}_{os.urandom(8).hex()}"
     import psycopg
     from psycopg import sql
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from uuid import uuid4
 
 from rotifer_engine._audit import Audit, AuditLog
@@ -17,6 +17,9 @@ from rotifer_engine._quota import DEFAULT_QUOTA_BYTES
 from rotifer_engine._store import Store
 from rotifer_engine._telemetry import Telemetry
 from rotifer_engine.conformance._values import START
+
+if TYPE_CHECKING:
+    from rotifer_engine.layers import Layers, StoreWithLayers
 
 __all__ = ["Part", "Stage"]
 
@@ -76,6 +79,10 @@ class Stage:
         else:
             self.audit, self._lines = keeper(self.clock)
         self.parts: list[Part] = []
+        self.actors: dict[str, str] = {}
+        self.room = ""
+        self._why_no_layers: str | None = None
+        self._layers_known = False
 
     def begin(self) -> None:
         """Two agents of their own for the next case, and the clock at its beginning."""
@@ -84,6 +91,8 @@ class Stage:
             Part(number, str(uuid4()), DEFAULT_QUOTA_BYTES, DEFAULT_DATA_POLICY)
             for number in range(2)
         ]
+        self.actors = {name: f"{name}-{uuid4()}" for name in ("alice", "bob")}
+        self.room = f"legal-{uuid4()}"
 
     def set(self, quota: int | None, data_policy: object) -> None:
         """Set both agents' quota (None: the default) and data policy."""
@@ -112,6 +121,32 @@ class Stage:
             telemetry=self.telemetry,
             clock=self.clock,
         )
+
+    def layers(self) -> Layers:
+        """The layers of the store."""
+        from rotifer_engine.layers import Layers
+
+        return Layers(cast("StoreWithLayers", self.store), audit=self.audit, clock=self.clock)
+
+    def why_no_layers(self) -> str | None:
+        """Why the cases on the layers cannot be played here; None when they can."""
+        if not self._layers_known:
+            self._layers_known = True
+            if not hasattr(self.store, "layers"):
+                self._why_no_layers = "the store keeps no layers"
+            elif any(self.layers().counts().values()):
+                self._why_no_layers = (
+                    "the store has entries that everyone sees, and each case begins without any"
+                )
+        return self._why_no_layers
+
+    def clear_layers(self) -> None:
+        """Leave nothing that everyone sees; actors and rooms have new names in each case anyhow."""
+        from rotifer_engine.layers import SharedSnapshot
+
+        layers = self.layers()
+        layers.refresh_environment(SharedSnapshot({}))
+        layers.clear("consensus")
 
     def lines(self, part: Part) -> list[str]:
         """The lines of the audit log about this agent, in order."""

@@ -16,11 +16,13 @@ from rotifer_engine.conformance._values import retention as retention_policy
 __all__ = [
     "DEPLOYER",
     "DOMAINS",
+    "LAYERS",
     "NOBODY",
     "A",
     "B",
     "C",
     "Count",
+    "Counts",
     "D",
     "Entries",
     "Gene",
@@ -29,6 +31,7 @@ __all__ = [
     "Refusal",
     "Rows",
     "Step",
+    "Told",
     "after",
     "elsewhere",
     "set_agent",
@@ -49,6 +52,8 @@ DOMAINS: dict[str, str] = {
 }
 #: The role of the gene that has no v2 identity.
 NOBODY = "Nobody"
+#: Whom steps on the layers are asked by: the actor stands in the request.
+LAYERS = "layers"
 
 
 class Refusal(NamedTuple):
@@ -87,7 +92,25 @@ class Entries(NamedTuple):
     entries: tuple[Kept, ...]
 
 
-Answer = Kept | Keys | Entries | Rows | Count | Refusal | None
+class Told(NamedTuple):
+    """The entries of layers that must come, in order.
+
+    Args:
+        entries: each with a neutral form.
+        one: whether it is one entry, not a list of them.
+    """
+
+    entries: tuple[Any, ...]
+    one: bool = False
+
+
+class Counts(NamedTuple):
+    """How many entries each layer must have; those that are not named: none."""
+
+    numbers: Mapping[str, int]
+
+
+Answer = Kept | Keys | Entries | Rows | Count | Counts | Told | Refusal | None
 
 
 class Step(NamedTuple):

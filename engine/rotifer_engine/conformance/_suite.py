@@ -27,6 +27,7 @@ SCENARIOS: dict[str, tuple[str, ...]] = {
         "_query_cases",
         "_quota_cases",
         "_record_cases",
+        "_layer_cases",
     ),
     "expiry": ("_expiry_cases", "_purge_cases"),
 }
@@ -90,8 +91,12 @@ def check_case(case: Case, store: Store) -> list[str]:
 def run_cell(door: Door, stage: Stage, store: str, chosen: Sequence[Case]) -> Cell:
     """Play cases through one door on one store."""
     failed, beyond, stories = [], [], {}
+    layered = False
     for case in chosen:
         reason = case.not_through.get(door.name)
+        if reason is None and case.is_of_layers:
+            reason = stage.why_no_layers()
+            layered = layered or reason is None
         if reason is not None:
             beyond.append((case, reason))
             continue
@@ -100,5 +105,7 @@ def run_cell(door: Door, stage: Stage, store: str, chosen: Sequence[Case]) -> Ce
         found = tuple(differences(case, played))
         if found:
             failed.append(Failed(case, found))
+    if layered:
+        stage.clear_layers()
     total = len(stories)
     return Cell(door.name, store, total - len(failed), total, tuple(failed), tuple(beyond), stories)
