@@ -96,8 +96,11 @@ class Door:
             return _NULL
         if isinstance(result, list):
             return entries_reply(result)
+        meta = result.meta_json().encode()
+        if op == "write":
+            return (b'{"entry":%b}\n' % meta,)  # the gene has the value: it sent it
         value = result.value
-        return b'{"entry":%b,"size":%d}\n' % (result.meta_json().encode(), len(value)), value
+        return b'{"entry":%b,"size":%d}\n' % (meta, len(value)), value
 
     def perform(
         self, op: str, request: object, value: object = ABSENT

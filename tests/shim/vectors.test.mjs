@@ -18,7 +18,7 @@ let sent = [];
 channel.ask = (line, tail) => {
   // As the channel does it: what is no Unicode would be lost in these bytes.
   sent.push({ ...JSON.parse(Buffer.from(line, 'utf8').toString()), tail: tail && Buffer.from(tail) });
-  return { head: { entry: null, entries: [], sizes: [] }, bytes: Buffer.alloc(0), start: 0, got: 0, end: 0 };
+  return { head: { entry: {}, entries: [], size: 0 }, bytes: Buffer.alloc(0), start: 0, got: 0, end: 0 };
 };
 const { memoryOf, MemoryError } = require(join(SHIM, 'memory.cjs'));
 const memory = memoryOf(1, { value: LIMIT });
@@ -106,4 +106,11 @@ test('times reach the engine as they are', () => {
     const until = since;
     assert.deepEqual(asked(() => memory.queryMemory({ since, until })).filter, { since, until }, why);
   }
+});
+
+test('the entry that a write gives has a value of its own', () => {
+  const value = new Uint8Array([1, 2]);
+  const entry = memory.writeMemory('k', value, 'CACHE');
+  value.fill(0);
+  assert.deepEqual(entry.value, new Uint8Array([1, 2]));
 });
