@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
 from rotifer_bridge._compose import compose
+from rotifer_bridge._grants import parse_grants
 from rotifer_bridge._result import RunResult, elapsed_ms, ignore
 from rotifer_bridge._turns import Turns, given_text
 from rotifer_bridge._warm import WarmGenes
@@ -94,6 +95,7 @@ class Agent:
         sandbox: bool = True,
         trust_unsigned: bool = False,
         time_limit: float = TIME_LIMIT,
+        grants: dict[str, list[str]] | None = None,
         inspect: str | None = None,
         inspect_port: int | None = None,
         on_log: OnLog | None = None,
@@ -108,6 +110,8 @@ class Agent:
             sandbox: False runs the source of compiled genes under Node.
             trust_unsigned: whether genes that were installed from outside are run.
             time_limit: seconds for each gene.
+            grants: what the genes may do in this run beside what the record grants: lists under
+                ``read``, ``write`` and ``net`` (docs/security.md).
             inspect: the gene that Node's debugger is opened on; nothing is limited in time then.
             inspect_port: where the debugger comes to, on 127.0.0.1; 9229 if not given.
             on_log: called with a gene's name and each line it prints.
@@ -118,8 +122,8 @@ class Agent:
             AgentError: the genome is empty or the agent is closed.
             GeneError: a gene is missing, has no source, or cannot be made ready.
             RunError: a gene gave no answer; the steps so far are its ``steps``.
-            UsageError: the gene cannot be debugged; the input is not JSON, or does not fit with
-                ``strict``.
+            UsageError: a grant cannot be kept; the gene cannot be debugged; the input is not JSON,
+                or does not fit with ``strict``.
         """
         if self._owner != os.getpid():
             raise AgentError(
@@ -143,6 +147,7 @@ class Agent:
             warm = self._warm
             warm.sandbox, warm.trusting, warm.note = sandbox, trust_unsigned, on_note or ignore
             try:
+                warm.grant(parse_grants(grants))
                 if inspect is not None:
                     warm.inspection = self._inspection(inspect, inspect_port)
                     time_limit = TIME_LIMIT_MAX

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rotifer_bridge._composition import make_composition, parse_composition
 from rotifer_bridge._files import lock_folder
 from rotifer_bridge._gene import Gene, load_gene
+from rotifer_bridge._grants import Grants
 from rotifer_bridge._handover import handover_warnings
 from rotifer_bridge._names import NAME_LIMIT, check_agent_name, check_domain, shown
 from rotifer_bridge._now import now_text
@@ -103,18 +104,20 @@ def change_agent(
     par_merge: str | None = None,
     memory_quota: int | str | None = None,
     data_policy: object = None,
+    grants: Grants | None = None,
 ) -> Created:
-    """Give an agent other genes, composition, quota or data policy; None leaves each as it is.
+    """Give an agent other genes, composition, quota, data policy or grants; None leaves each.
 
     The memory is the agent's: it stays, and the new genes find what the old ones left.
 
     Raises:
         RotiferError: nothing to change, or a part is refused; the record is as it was.
     """
-    if all(part is None for part in (genes, composition, par_merge, memory_quota, data_policy)):
+    parts = (genes, composition, par_merge, memory_quota, data_policy, grants)
+    if all(part is None for part in parts):
         raise UsageError(
             "nothing to change",
-            help="name other genes, a composition, a memory quota or a data policy",
+            help="name other genes, a composition, a memory quota, a data policy or grants",
         )
     if genes is not None:
         _check_list(genes)
@@ -132,6 +135,8 @@ def change_agent(
             document["memoryQuotaBytes"] = _quota(memory_quota)
         if data_policy is not None:
             document["dataPolicy"] = _data_policy(data_policy)
+        if grants is not None:
+            document["grants"] = grants.to_json()
         record = save_record(project.agents_dir, document)
     return Created(record, _warnings(loaded, record.composition["type"]))
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
+from rotifer_bridge._check import Check
+from rotifer_bridge._doctor_layers import layers
 from rotifer_bridge._gene import refuse_unsigned
 from rotifer_bridge._names import shown
 from rotifer_bridge._node import MINIMUM, candidates, find_node, too_old
@@ -23,11 +23,6 @@ __all__ = ["Check", "examine"]
 PYTHON_MINIMUM = (3, 11)
 PYNNG = "0.9."  # the private options in use were measured on this series (design §2)
 
-# What each program adds, and what it comes with; without it the other layers stand (design §5).
-_LAYERS = {
-    "setpriv": ("ends a gene that loops when rotifer is killed", "install util-linux"),
-}
-
 # What to do where an error does not say it itself.
 _CORRECT = "correct it, then run 'rotifer doctor' again"
 _REMEDIES = {
@@ -37,16 +32,6 @@ _REMEDIES = {
     "remember is then gone",
     "audit log": "see that it is a file of yours that can be written",
 }
-
-
-class Check(NamedTuple):
-    """One thing that was looked at."""
-
-    name: str
-    status: str
-    """``ok``, ``warn`` (something works with less, or an agent cannot run) or ``fail``."""
-    detail: str
-    help: str | None = None
 
 
 def examine(start: str | None = None) -> list[Check]:
@@ -60,7 +45,7 @@ def examine(start: str | None = None) -> list[Check]:
         checks.append(Check("project", "warn", "none here", "'rotifer init NAME' makes one"))
     else:
         checks.extend(_project(root))
-    checks.extend(_layers())
+    checks.extend(layers(root))
     return checks
 
 
@@ -246,15 +231,6 @@ def _audit(project: Project) -> Check:
     size = files.size(fd)
     files.close(fd)
     return Check("audit log", "ok", f"can be written, {size:,} bytes")
-
-
-def _layers() -> Iterator[Check]:
-    for program, (purpose, remedy) in _LAYERS.items():
-        found = shutil.which(program)
-        if found:
-            yield Check(program, "ok", found)
-        else:
-            yield Check(program, "warn", f"not there; it {purpose}", remedy)
 
 
 def _tried(name: str, check: Callable[[], Check]) -> Check:

@@ -17,6 +17,7 @@ from rotifer_bridge._difference import clipped, difference
 from rotifer_bridge._door import Door
 from rotifer_bridge._failure import Refused
 from rotifer_bridge._gene import load_gene
+from rotifer_bridge._grants import NO_GRANTS, Grants
 from rotifer_bridge._report import Outcome, Report
 from rotifer_bridge._runnable import memory_fault
 from rotifer_bridge._solo import Solo, check_runnable
@@ -53,6 +54,7 @@ def examine(
     *,
     required: bool = True,
     trust_unsigned: bool = False,
+    grants: Grants = NO_GRANTS,
     on_outcome: Callable[[Outcome], object],
     on_log: Callable[[str, str], object],
     on_note: Callable[[str], object],
@@ -64,6 +66,7 @@ def examine(
         name: the gene's name.
         required: False makes a gene that is not there a failed check.
         trust_unsigned: whether a gene that was installed from outside is run.
+        grants: what the deployer lets the gene do.
         on_outcome: called with each outcome when it is there.
         on_log: called with the gene's name and each line it prints.
         on_note: called with each warning, a sentence for a person.
@@ -89,7 +92,15 @@ def examine(
             memory = stack.enter_context(EphemeralMemory())
             return Door(memory, Caller(gene.v2_id, gene.domain), on_fault=on_note)
 
-        solo = Solo(project, gene, door(), on_log=on_log, time_limit=TIME_LIMIT)
+        solo = Solo(
+            project,
+            gene,
+            door(),
+            on_log=on_log,
+            time_limit=TIME_LIMIT,
+            grants=grants,
+            on_note=on_note,
+        )
         stack.enter_context(solo)
         test.run(gene, solo, door, trust_unsigned=trust_unsigned)
     why = (

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -51,3 +53,20 @@ class Making:
 def making(tmp_path, node_path):
     """A gene about to be made ready, and a Node that counts."""
     return Making(tmp_path, node_path)
+
+
+@pytest.fixture
+def rotifer_process(bench):
+    """Run a command in the bench's folder, as a process of its own."""
+
+    def call(*argv):
+        return subprocess.run(
+            [sys.executable, "-m", "rotifer_bridge", *argv],
+            cwd=bench.root,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    return call

@@ -88,18 +88,27 @@ class RunOptions(NamedTuple):
     trust_unsigned: bool
     inspect: str | None
     inspect_port: str | None
+    grants: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - never changed
+    """As typed, by parameter; see `_grant_options`."""
 
 
 def parse(argv: list[str]) -> RunOptions | None:
     """The options, or None where click should have the word: help, or a mistake."""
     values: dict[str, str | None] = dict(_DEFAULTS)
     names: list[str] = []
+    grants: dict[str, tuple[str, ...]] = {}
     rest = iter(argv)
     for word in rest:
         if word == "--":
             names.extend(rest)
         elif word.startswith("-") and word != "-":
             flag, has_value, value = word.partition("=")
+            if flag.startswith("--allow-"):
+                from rotifer_bridge._cli._grant_options import add_grant
+
+                if not add_grant(grants, flag, value if has_value else next(rest, None)):
+                    return None
+                continue
             option = _BY_FLAG.get(flag)
             if option is None or (option.metavar is None and has_value):
                 return None
@@ -113,7 +122,7 @@ def parse(argv: list[str]) -> RunOptions | None:
                 return None
         else:
             names.append(word)
-    return _options(names[0], values) if len(names) == 1 else None
+    return _options(names[0], values)._replace(grants=grants) if len(names) == 1 else None
 
 
 def _options(agent: str, values: dict[str, str | None]) -> RunOptions:
@@ -132,17 +141,20 @@ def _options(agent: str, values: dict[str, str | None]) -> RunOptions:
 
 
 def click_command() -> click.Command:
-    """The same command for click: its help, and its words for mistakes."""
+    """The same command for click: its help, its words for mistakes, and the grants."""
     import click
 
-    def callback(agent_name: str, **given: str | bool | None) -> int:
+    from rotifer_bridge._cli._grant_options import GRANT_FLAGS, grant_options
+
+    def callback(agent_name: str, **given: Any) -> int:
+        grants = {name: given.pop(name) for name in GRANT_FLAGS}
         values: dict[str, str | None] = {}
         for option in _OPTIONS:
             value = given[option.flag.strip("-").replace("-", "_")]
             values[option.flag] = (
                 (option.flag if value else None) if isinstance(value, bool) else value
             )
-        return perform(_options(agent_name, values))
+        return perform(_options(agent_name, values)._replace(grants=grants))
 
     parameters: list[click.Parameter] = [click.Argument(["agent_name"], metavar="AGENT")]
     parameters += [
@@ -156,6 +168,7 @@ def click_command() -> click.Command:
         )
         for option in _OPTIONS
     ]
+    parameters += grant_options()
     return click.Command(
         "run",
         callback=callback,
@@ -186,6 +199,8 @@ def perform(options: RunOptions, launched: Launched | None = None) -> int:
         if options.verbose:
             genome = " -> ".join(agent.record.genome)
             note(f"agent {agent.name} ({agent.record.composition['type']}): {genome}")
+            for line in agent.record.grants.lines():
+                note(f"granted by its record: {line}")
         try:
             result = _run(agent, value, time_limit, options)
         except RotiferError as error:
@@ -202,6 +217,12 @@ def _run(agent: Agent, value: Any, time_limit: float, options: RunOptions) -> Ru
     if port is not None and options.inspect in agent.record.genome:
         announce(options.inspect, port)
 
+    grants = None
+    if any(options.grants.values()):
+        from rotifer_bridge._cli._grant_options import granted
+
+        grants = granted(agent.project, options.grants).to_json()
+
     def run(on_log: OnLog, on_note: OnNote, on_step: OnStep | None) -> RunResult:
         return agent.run(
             value,
@@ -209,6 +230,7 @@ def _run(agent: Agent, value: Any, time_limit: float, options: RunOptions) -> Ru
             sandbox=options.sandbox,
             trust_unsigned=options.trust_unsigned,
             time_limit=time_limit,
+            grants=grants,
             inspect=options.inspect,
             inspect_port=port,
             on_log=on_log,

@@ -14,6 +14,7 @@ from rotifer_bridge._cli._agent_create import (
     composition_value,
 )
 from rotifer_bridge._cli._genes_option import GenesCommand, genes_option
+from rotifer_bridge._cli._grant_options import grant_options, granted
 from rotifer_bridge._cli._output import say, warn
 from rotifer_bridge.errors import UsageError
 
@@ -40,14 +41,22 @@ def _set(
     par_merge: str | None,
     memory_quota: str | None,
     data_policy: str | None,
+    revoke: bool,
+    **given_grants: tuple[str, ...],
 ) -> None:
     from rotifer_bridge._create import change_agent
     from rotifer_bridge._project import Project
+    from rotifer_bridge._text import printable
     from rotifer_engine import format_size
 
     project = Project.find()
     policy = None if data_policy is None else _read_policy(data_policy)
     before = None if policy is None else project.record(name)
+    grants = None
+    if revoke or any(given_grants.values()):
+        grants = granted(project, given_grants)
+        if not revoke:
+            grants = project.record(name).grants + grants
     changed = change_agent(
         project,
         name,
@@ -56,6 +65,7 @@ def _set(
         par_merge=par_merge,
         memory_quota=memory_quota,
         data_policy=policy,
+        grants=grants,
     )
     for line in changed.warnings:
         warn(line)
@@ -63,6 +73,8 @@ def _set(
     say(f"Agent '{record.name}' changed; its memory is as it was")
     say(f"  Genome        {', '.join(record.genome)} ({record.composition['type']})")
     say(f"  Memory quota  {format_size(record.memory_quota_bytes)}")
+    for line in record.grants.lines():
+        say(f"  Granted       {printable(line)}")
     if before is not None:
         say(f"  Data policy   {json.dumps(record.data_policy.to_json())}")
         for line in _sooner(project, before, record):
@@ -114,8 +126,8 @@ command = GenesCommand(
     "set",
     callback=_set,
     help=(
-        "Change an agent: its genes, their composition, its quota, its data policy. What is not "
-        "named stays.\n\n"
+        "Change an agent: its genes, their composition, its quota, its data policy, what its genes "
+        "are granted. What is not named stays.\n\n"
         "The memory is the agent's, so it stays too; a smaller quota takes effect at the next "
         "write, a shorter retention at the next call."
     ),
@@ -131,6 +143,12 @@ command = GenesCommand(
             metavar="FILE",
             help="A JSON file with maxRetentionDays, autoDeleteOnTermination and "
             "anonymizationSupported; - reads it from standard input.",
+        ),
+        *grant_options(),
+        click.Option(
+            ["--revoke-grants", "revoke"],
+            is_flag=True,
+            help="Take away all that the record grants, before what else is granted here.",
         ),
     ],
 )

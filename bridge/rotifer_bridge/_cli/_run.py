@@ -16,6 +16,7 @@ from rotifer_bridge._cli._agent_run import (
     read_input,
     spent,
 )
+from rotifer_bridge._cli._grant_options import grant_options, granted
 from rotifer_bridge._cli._output import note, say, warn
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def _run(  # noqa: PLR0917 - click hands over one argument an option
     time_limit: str,
     inspect_brk: bool,
     inspect_port: str | None,
+    **given_grants: tuple[str, ...],
 ) -> int:
     from time import perf_counter
 
@@ -51,6 +53,7 @@ def _run(  # noqa: PLR0917 - click hands over one argument an option
     for line in found.notes:
         warn(line)
     check_runnable(found, sandbox=not no_sandbox, trust_unsigned=trust_unsigned)
+    grants = granted(project, given_grants)
     value = read_input(given)
     port = parse_inspection(gene if inspect_brk else None, inspect_port)
     inspection = None
@@ -67,6 +70,8 @@ def _run(  # noqa: PLR0917 - click hands over one argument an option
         time_limit=seconds,
         sandbox=not no_sandbox,
         inspection=inspection,
+        grants=grants,
+        on_note=warn,
     ) as solo:
         solo.start()
         started = perf_counter()
@@ -164,5 +169,6 @@ command = click.Command(
             metavar="PORT",
             help="Where the debugger comes to, if not to 9229.",
         ),
+        *grant_options(),
     ],
 )

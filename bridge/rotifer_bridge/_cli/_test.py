@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rotifer_bridge._cli._agent_run import log_line
+from rotifer_bridge._cli._grant_options import GRANT_FLAGS, grant_options, granted
 from rotifer_bridge._cli._output import note, say, styled, warn, write_error
 from rotifer_bridge._text import lines, printable, table
 from rotifer_bridge.errors import GeneError, RotiferError, UsageError
@@ -25,7 +26,8 @@ _WORDS = {"passed": "ok", "failed": "FAIL", "skipped": "skip"}
 class _Options:
     """What was asked for."""
 
-    def __init__(self, **given: bool) -> None:
+    def __init__(self, **given: Any) -> None:
+        self.grants = {name: given[name] for name in GRANT_FLAGS}
         self.verbose = given["verbose"]
         self.compliance = given["compliance"]
         self.scaffold = given["scaffold"]
@@ -33,7 +35,7 @@ class _Options:
         self.trust_unsigned = given["trust_unsigned"]
 
 
-def _test(gene: str | None, watch: bool, **given: bool) -> int:
+def _test(gene: str | None, watch: bool, **given: Any) -> int:
     from rotifer_bridge._project import Project
 
     options = _Options(**given)
@@ -96,6 +98,7 @@ def _one(project: Project, name: str, options: _Options, *, required: bool) -> R
         name,
         required=required,
         trust_unsigned=options.trust_unsigned,
+        grants=granted(project, options.grants),
         on_outcome=tell,
         on_log=log_line if options.verbose else lambda *_: None,
         on_note=warn,
@@ -195,5 +198,6 @@ command = click.Command(
             is_flag=True,
             help="Run genes that were installed from outside the project.",
         ),
+        *grant_options(),
     ],
 )
