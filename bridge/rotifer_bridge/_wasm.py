@@ -21,7 +21,7 @@ try:
     from rotifer_bridge._wasm_link import Linked
     from rotifer_bridge._wasm_log import LogLines
     from rotifer_bridge._wasm_run import Run
-    from rotifer_bridge._wasm_signals import set_aside
+    from rotifer_bridge._wasm_signals import SetAside
     from rotifer_bridge._wasm_wasi import command
 except ModuleNotFoundError as missing:
     from rotifer_bridge._wasm_extra import missing_extra
@@ -156,7 +156,7 @@ class WasmGene:
             except RuntimeError as error:
                 raise RunError(f"cannot run gene '{self.name}': {error}", code="E0052") from None
             try:
-                with set_aside(run.end_with):
+                with SetAside(run.end_with):
                     text = self._called(run, given)
                 if run.over():
                     raise why_over(run)  # nothing had looked since

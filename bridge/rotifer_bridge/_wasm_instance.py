@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctypes import byref, c_void_p
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from rotifer_bridge import _wasm_api as api
 from rotifer_bridge._wasm_limits import timed_out, trapped
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from rotifer_bridge._wasm_run import Run
 
 __all__ = ["Instance", "why_over"]
-
-_I32 = 0  # wasmtime's number of the kind
 
 
 def why_over(run: Run) -> BaseException:
@@ -42,9 +40,9 @@ class Instance:
 
     def __init__(self, pre: c_void_p, run: Run) -> None:
         self.run = run
-        self._instance = api.InstanceHandle()
+        self._instance = api.instance_room()
         self._trap = c_void_p()
-        self._check(api.instantiate(pre, run.context, byref(self._instance), byref(self._trap)))
+        self._check(api.instantiate(pre, run.context, self._instance, byref(self._trap)))
         run.take_memory(self._export(b"memory"))
 
     def call(self, name: bytes, *arguments: int, results: int = 1) -> int:
@@ -61,30 +59,14 @@ class Instance:
         Raises:
             RunError: as the class says.
         """
-        item = self._export(name)
-        values = (api.Value * len(arguments))()
-        for value, argument in zip(values, arguments, strict=True):
-            value.kind = _I32
-            value.of.i32 = argument
-        given = (api.Value * 1)()
-        self._check(
-            api.func_call(
-                self.run.context,
-                byref(item.of.func),
-                values,
-                len(values),
-                given,
-                results,
-                byref(self._trap),
-            )
-        )
-        return given[0].of.i32 & 0xFFFFFFFF if results else 0
+        function = self._export(name)
+        error, answer = api.call(self.run.context, function.of, arguments, results, self._trap)
+        self._check(error)
+        return answer
 
-    def _export(self, name: bytes) -> Any:
+    def _export(self, name: bytes) -> api.Extern:
         item = api.Extern()
-        found = api.instance_export(
-            self.run.context, byref(self._instance), name, len(name), byref(item)
-        )
+        found = api.instance_export(self.run.context, self._instance, name, len(name), item.address)
         assert found, "it was there when the module was checked"
         return item
 

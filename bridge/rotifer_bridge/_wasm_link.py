@@ -82,12 +82,13 @@ class Linked:
                     len(module_name),
                     function_name,
                     len(function_name),
-                    kind.ptr(),
+                    kind,
                     callback,
                     None,
                     None,
                 )
             )
+            api.functype_delete(kind)
             if error is not None:
                 raise api.Refused(error)
         error = api.take_error(

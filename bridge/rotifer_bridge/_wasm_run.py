@@ -6,7 +6,7 @@ import ctypes
 import os
 from ctypes import byref, c_uint64
 from time import monotonic, time_ns
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rotifer_bridge import _wasm_api as api
 
@@ -78,27 +78,27 @@ class Run:
         """In WASI mode; else what is written there is printed as log lines."""
         self.stderr = b""
         """The end of what it wrote there, for the message of a failure."""
-        self._memory = api.MemoryHandle()
-        self._found = False
+        self._extern = api.Extern()
+        self._memory = 0  # the address of its handle, in there
 
     def find_memory(self, caller: int) -> None:
         """Look up the memory for a host function: it may be called before the instance is there."""
-        if not self._found:
+        if not self._memory:
             item = api.Extern()
-            if not api.caller_export(caller, b"memory", 6, byref(item)):
+            if not api.caller_export(caller, b"memory", 6, item.address):
                 raise RuntimeError("the module has no memory")  # it was refused then
             self.take_memory(item)
 
-    def take_memory(self, item: Any) -> None:
+    def take_memory(self, item: api.Extern) -> None:
         """Use the memory that was exported."""
-        self._memory = item.of.memory
-        self._found = True
+        self._extern = item  # or it would be freed
+        self._memory = item.of
 
     def size(self) -> int:
         """Bytes in the memory; it can only grow."""
-        if not self._found:
+        if not self._memory:
             return 0
-        size: int = api.memory_size(self.context, byref(self._memory))
+        size: int = api.memory_size(self.context, self._memory)
         return size
 
     def inside(self, pointer: int, length: int) -> bool:
@@ -109,14 +109,12 @@ class Run:
         """A copy of bytes that are `inside`."""
         if not length:
             return b""
-        return ctypes.string_at(
-            api.memory_data(self.context, byref(self._memory)) + pointer, length
-        )
+        return ctypes.string_at(api.memory_data(self.context, self._memory) + pointer, length)
 
     def write(self, pointer: int, data: bytes) -> None:
         """Put bytes where they are `inside`."""
         if data:
-            base = api.memory_data(self.context, byref(self._memory))
+            base = api.memory_data(self.context, self._memory)
             ctypes.memmove(base + pointer, data, len(data))
 
     def write_number(self, pointer: int, value: int, size: int = 4) -> None:

@@ -10,47 +10,59 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
-__all__ = ["set_aside"]
+__all__ = ["SetAside"]
 
-_SIGNALS = (
-    signal.SIGINT,
-    signal.SIGTERM,
-    signal.SIGHUP,
-    signal.SIGALRM,
-    signal.SIGUSR1,
-    signal.SIGUSR2,
+# The wrappers in `signal` make an enum of every number: ten times what the calls under them take,
+# and they are on the path of every run.
+try:
+    import _signal  # type: ignore[import-not-found]
+except ImportError:
+    _signal = signal
+
+_SIGNALS = tuple(
+    map(
+        int,
+        (
+            signal.SIGINT,
+            signal.SIGTERM,
+            signal.SIGHUP,
+            signal.SIGALRM,
+            signal.SIGUSR1,
+            signal.SIGUSR2,
+        ),
+    )
 )
 
 
-@contextmanager
-def set_aside(on_raise: Callable[[BaseException], object]) -> Iterator[None]:
-    """Let no handler of a signal raise where that would be lost.
+class SetAside:
+    """A block in which no handler of a signal raises where that would be lost.
 
     Args:
         on_raise: called with what one raised; it must not raise.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # no handler ever runs here
-        return
-    handlers: dict[int, Any] = {}
 
-    def call(number: int, frame: object) -> None:
-        try:
-            handlers[number](number, frame)
-        except BaseException as error:  # noqa: BLE001 - whatever it is
-            on_raise(error)
+    def __init__(self, on_raise: Callable[[BaseException], object]) -> None:
+        self._on_raise = on_raise
+        self._handlers: dict[int, Any] = {}
 
-    try:
+    def __enter__(self) -> None:
+        if threading.get_ident() != threading.main_thread().ident:
+            return  # no handler ever runs here
         for number in _SIGNALS:
-            handler = signal.getsignal(number)
-            if callable(handler) and not isinstance(handler, signal.Handlers):
-                handlers[number] = handler
-                signal.signal(number, call)
-        yield
-    finally:
-        for held, handler in handlers.items():
-            signal.signal(held, handler)
+            handler = _signal.getsignal(number)
+            if callable(handler):
+                self._handlers[number] = handler
+                _signal.signal(number, self._call)
+
+    def __exit__(self, *exc: object) -> None:
+        for number, handler in self._handlers.items():
+            _signal.signal(number, handler)
+
+    def _call(self, number: int, frame: object) -> None:
+        try:
+            self._handlers[number](number, frame)
+        except BaseException as error:  # noqa: BLE001 - whatever it is
+            self._on_raise(error)
