@@ -64,6 +64,7 @@ format: .venv/.ready ## format the Python code
 
 bench: .venv/.ready benchmarks/node_modules/.ready ## measure: calls, runs, starts, as ratios to yardsticks of the same run
 	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/wasm.py
 	$(BIN)/python benchmarks/service.py
 	$(BIN)/python benchmarks/bench.py
 
