@@ -123,7 +123,8 @@ class FileTrail:
             self._change_id = known["change_id"]
             return known
         # That a change was not made is told without an agent, right after its lines.
-        return known if known["change_id"] == self._change_id else None
+        abandoned = known["action"] == "memory.abandoned"
+        return known if abandoned and known["change_id"] == self._change_id else None
 
     def close(self) -> None:
         """Close the file; reading on opens the one that is there then."""
