@@ -130,7 +130,7 @@ CALLS: tuple[Call, ...] = (
     Call(
         "POST", "/memory", "saveToLayer", _READERS, "change", layers.save,
         "LayerEntry", _LAYERED, "Write to a layer.", takes="LayerWrite",
-        query=(_ACTOR,), status=201,
+        query=(_ACTOR,), status=201, together=layers.save_together,
     ),
     Call(
         "DELETE", "/memory/layer", "clearLayer", _READERS, "change", layers.clear,

@@ -6,17 +6,20 @@ actor sees what belongs to all, whoever's token it carries: a token never fills 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rotifer_bridge._service_body import object_of
 from rotifer_bridge._service_errors import Refused
-from rotifer_engine.layers import LAYERS, refuse_conflict
+from rotifer_engine import AgentMemoryError
+from rotifer_engine.layers import LAYERS, refuse_conflict, save_each
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rotifer_bridge._service_state import Asked, State
     from rotifer_bridge._tokens import Token
 
-__all__ = ["clear", "counts", "list_entries", "save"]
+__all__ = ["clear", "counts", "list_entries", "save", "save_together"]
 
 _FIELDS = (
     "layer",
@@ -53,19 +56,40 @@ def counts(state: State, asked: Asked) -> object:
 
 def save(state: State, asked: Asked) -> object:
     """Write to a layer; the entry as it is stored."""
+    return state.layers.save(**_wanted(asked)).to_json()
+
+
+def save_together(state: State, asked: Sequence[Asked]) -> list[object]:
+    """Answer several writes, those of one actor in one change."""
+    outcome: list[object] = [None] * len(asked)
+    good: list[tuple[int, dict[str, Any]]] = []
+    for number, one in enumerate(asked):
+        try:
+            good.append((number, _wanted(one)))
+        except (AgentMemoryError, Refused) as error:
+            outcome[number] = error
+    found = save_each(state.layers, [fields for _, fields in good])
+    for (number, _), entry in zip(good, found, strict=True):
+        outcome[number] = entry if isinstance(entry, AgentMemoryError) else entry.to_json()
+    return outcome
+
+
+def _wanted(asked: Asked) -> dict[str, Any]:
+    """The arguments of a write, once the token may make it."""
     fields = object_of(asked.body, _FIELDS)
     actor = asked.query.get("actor")
     if actor is not None:
         if "actor" in fields and fields["actor"] != actor:
             raise Refused("INVALID_REQUEST", "the address and the body name different actors")
         fields["actor"] = actor
-    layer, scope = fields.pop("layer", ""), fields.pop("scope", None)
+    scope = fields.pop("scope", None)
+    fields = {"layer": "", "content": None, "kind": "fact", **fields}
+    layer = fields["layer"]
     refuse_conflict(layer if isinstance(layer, str) else None, scope)
     if scope is not None:
         raise Refused("INVALID_REQUEST", "a write goes to a layer, not to a scope")
     _may_change(asked.token, layer, fields.get("actor"))
-    content = fields.pop("content", None)
-    return state.layers.save(layer, content, kind=fields.pop("kind", "fact"), **fields).to_json()
+    return fields
 
 
 def clear(state: State, asked: Asked) -> object:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         layer_clauses,
         layer_of,
     )
+    from rotifer_engine.layers._together import save_each
     from rotifer_engine.layers._visible import actor_visible
 
 _HOME = {
@@ -64,6 +65,7 @@ _HOME = {
     "all_memory_layers": "_table",
     "layer_clauses": "_table",
     "layer_of": "_table",
+    "save_each": "_together",
     "actor_visible": "_visible",
 }
 
@@ -96,6 +98,7 @@ __all__ = [
     "layer_of",
     "refuse_conflict",
     "require_actor",
+    "save_each",
 ]
 
 
