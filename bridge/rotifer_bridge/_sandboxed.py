@@ -35,9 +35,19 @@ class Sandboxed:
         self, gene: Gene, door: Door | ClosedDoor, *, cache_dir: str, agent_id: str | None = None
     ) -> None:
         self.name = gene.name
-        self.on_log: OnLog = ignore
         self._closed = False
-        self._wasm = WasmGene(gene, door, cache_dir=cache_dir, on_log=self._log, agent_id=agent_id)
+        # It knows nothing of this object: in a circle the memory's file would stay open until the
+        # garbage collector comes by, and its log be written back by then.
+        self._wasm = WasmGene(gene, door, cache_dir=cache_dir, on_log=ignore, agent_id=agent_id)
+
+    @property
+    def on_log(self) -> OnLog:
+        """Called with the gene's name and each line it prints."""
+        return self._wasm.on_log
+
+    @on_log.setter
+    def on_log(self, on_log: OnLog) -> None:
+        self._wasm.on_log = on_log
 
     @property
     def alive(self) -> bool:
@@ -65,6 +75,3 @@ class Sandboxed:
         """Give everything back. May be repeated."""
         self._closed = True
         self._wasm.close()
-
-    def _log(self, gene: str, line: str) -> None:
-        self.on_log(gene, line)
