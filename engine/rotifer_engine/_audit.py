@@ -44,6 +44,9 @@ __all__ = [
     "store_of",
 ]
 
+# Made once: on the path of every write, and `dumps` with separators makes one each time.
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
 _WINDOW = 64 * 1024
 _MAX_WINDOW = 1024 * 1024
 
@@ -141,7 +144,7 @@ class Record(NamedTuple):
         }
         if self.reason is not None:
             fields["reason"] = self.reason
-        return json.dumps(fields, separators=(",", ":"))
+        return _encode(fields)
 
 
 def new_change_id(store_id: str) -> str:
