@@ -39,8 +39,8 @@ demo-polyglot: .venv/.ready node_modules/.ready ## run the polyglot example: Ass
 	@$(BIN)/python examples/polyglot/demo.py
 
 test: check shim-check ## pass every check and test
-	$(BIN)/python -m pytest -n 2 -q --ignore=tests/engine
-	$(BIN)/python -m pytest -n 2 -q tests/engine --cov=rotifer_engine --cov-report=json:.coverage.json
+	$(BIN)/python -m pytest -n 2 -q --ignore=tests/engine --ignore=tests/conformance
+	$(BIN)/python -m pytest -n 2 -q tests/engine tests/conformance --cov=rotifer_engine --cov-report=json:.coverage.json
 	$(BIN)/python tests/branches.py .coverage.json 95
 
 test-long: .venv/.ready ## the long runs of the model tests
