@@ -36,8 +36,6 @@ class Sandboxed:
     ) -> None:
         self.name = gene.name
         self._closed = False
-        # It knows nothing of this object: in a circle the memory's file would stay open until the
-        # garbage collector comes by, and its log be written back by then.
         self._wasm = WasmGene(gene, door, cache_dir=cache_dir, on_log=ignore, agent_id=agent_id)
 
     @property

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import json
-import os
 import signal
 import subprocess
 import sys
 import threading
-from glob import glob
 
 import pytest
 from tests.genes import building, modules
@@ -421,27 +418,6 @@ def test_an_endless_gene_is_ended_by_its_limits(play):
         play({"a": modules.endless()}, {"type": "Single"}, time_limit=60)
     with pytest.raises(RunTimedOut, match="timed out after 300 ms"):
         play({"a": modules.waiting("a")}, {"type": "Single"}, time_limit=0.3)
-
-
-@pytest.mark.parametrize("kind", ["Seq", "Par"])
-def test_a_closed_agent_holds_no_database(play, kind):
-    """Without waiting for the garbage collector: whoever moves the file finds it closed."""
-    bench = play.bench
-    for name in "ab":
-        bench.gene(name, {"gene.ir.wasm": modules.writing(name, "1")}, outputSchema=True)
-    bench.gene("t", {"index.ts": READER}, outputSchema=True)
-    bench.record(1, genome=["a", "b"] if kind == "Par" else ["a", "t", "b"], composition={"type": kind})  # fmt: skip
-    gc.collect()
-    gc.disable()
-    try:
-        with bench.project().agent("keeper") as agent:
-            agent.run({})
-        del agent
-        held = [os.readlink(path) for path in glob("/proc/self/fd/*") if os.path.lexists(path)]
-    finally:
-        gc.enable()
-
-    assert [] == [path for path in held if path.startswith(bench.path(".rotifer", "playground.db"))]
 
 
 def test_close_from_another_thread_ends_a_run(play):
