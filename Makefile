@@ -63,10 +63,7 @@ format: .venv/.ready ## format the Python code
 	$(BIN)/ruff format .
 
 bench: .venv/.ready benchmarks/node_modules/.ready ## measure: calls, runs, starts, as ratios to yardsticks of the same run
-	$(BIN)/python benchmarks/scale.py
-	$(BIN)/python benchmarks/wasm.py
-	$(BIN)/python benchmarks/service.py
-	$(BIN)/python benchmarks/bench.py
+	@kept=0; for part in scale wasm service bench; do $(BIN)/python benchmarks/$$part.py || kept=1; done; exit $$kept
 
 # Other bridges and better-sqlite3, which is compiled for the Node of the wheel.
 benchmarks/node_modules/.ready: benchmarks/package.json benchmarks/package-lock.json .venv/.ready

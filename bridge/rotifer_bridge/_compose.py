@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from rotifer_bridge._runnable import agent_fault
-from rotifer_bridge.errors import AgentError, CompositionFailed, RunError
+from rotifer_bridge.errors import AgentError, CompositionFailed, RotiferError, RunError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +18,7 @@ __all__ = ["Answer", "Genes", "compose"]
 Answer = tuple[bytes, Any]
 """A gene's answer, as JSON and as a value."""
 
+_AHEAD = 3  # genes whose Nodes start while one works: a start takes longer than most genes do
 _OF_TWO = frozenset({"Cond", "Try"})
 _COMPILED_ONLY = frozenset({"Par", *_OF_TWO})
 
@@ -84,11 +85,24 @@ def _in_order(genes: Genes, given: bytes) -> Any:
     value: Any = None
     genes.prepare(genome[0])
     for index, name in enumerate(genome):
-        if index + 1 < len(genome):
-            genes.prepare(genome[index + 1])  # its Node starts while this gene works
+        _start(genes, genome[index + 1 : index + 1 + _AHEAD])
         given, value = genes.run(name, given)
     genes.check_output(genome[-1], given)
     return value
+
+
+def _start(genes: Genes, later: Sequence[str]) -> None:
+    """Let the Nodes of later genes start while this one works.
+
+    What is wrong with the next gene is said before this one runs; with one after it, in its time.
+    """
+    for distance, name in enumerate(later):
+        try:
+            genes.prepare(name)
+        except RotiferError:
+            if distance == 0:
+                raise
+            return
 
 
 def _compiled(genes: Genes, kind: str, given: bytes) -> Any:
