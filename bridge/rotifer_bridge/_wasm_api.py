@@ -164,10 +164,11 @@ def _use_pool(config: int) -> None:
     """Have instances made in a pool, where there are addresses enough to set one aside.
 
     It takes 4 GiB of addresses a slot, of which next to none become memory. A process whose
-    addresses are limited (``ulimit -v``) goes without: there wasmtime would end it.
+    addresses are limited (``ulimit -v``, ``ulimit -d``) goes without: there wasmtime would end it.
     """
-    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
-        return
+    for limit in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
+        if resource.getrlimit(limit)[0] != resource.RLIM_INFINITY:
+            return
     pool = _declare("wasmtime_pooling_allocation_config_new", _P)()
     for name, value in _POOL:
         kind = c_uint32 if name.startswith(("total", "max_tables")) else c_size_t

@@ -8,12 +8,14 @@ else is compiled anew and written over.
 
 from __future__ import annotations
 
-import platform
+import os
+import sys
 from hashlib import blake2b, sha256
 
 from rotifer_bridge import _wasm_api as api
 from rotifer_bridge._cache_folder import MODULE, keep, kept
 from rotifer_bridge._user_secret import user_secret
+from rotifer_bridge._wasm_compiler import SMALL, compile_apart
 
 __all__ = ["ready_module"]
 
@@ -34,15 +36,26 @@ def ready_module(wasm: bytes, cache_dir: str) -> int:
             module = api.deserialize(data[_SEAL:])
             if module is not None:
                 return module
-    module = api.compile_module(wasm)
+    module, code = _compile(wasm)
     if secret is not None:
-        code = api.serialize(module)
+        code = code or api.serialize(module)
         keep(cache_dir, key + MODULE, _seal(secret, key, code) + code)
     return module
 
 
+def _compile(wasm: bytes) -> tuple[int, bytes | None]:
+    """The module, and its machine code if that is at hand."""
+    if len(wasm) <= SMALL or not sys.executable:
+        return api.compile_module(wasm), None
+    code = compile_apart(wasm)
+    module = api.deserialize(code)
+    if module is None:
+        raise api.Refused("what was compiled for it cannot be loaded here")
+    return module, code
+
+
 def _key(wasm: bytes) -> str:
-    made_with = f"{api.version()} {platform.machine()} {api.ENGINE_CONFIG}"
+    made_with = f"{api.version()} {os.uname().machine} {api.ENGINE_CONFIG}"
     return sha256(sha256(wasm).digest() + made_with.encode()).hexdigest()
 
 

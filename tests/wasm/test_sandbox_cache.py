@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import time
 
 import pytest
 from tests.wasm.conftest import wasm
 
-from rotifer_bridge import _cache_folder
+from rotifer_bridge import _cache_folder, _wasm_compiler
 from rotifer_bridge import _wasm_api as api
+from rotifer_bridge._ir import _leb128 as leb128
 from rotifer_bridge._wasm_cache import ready_module
+from rotifer_bridge._wasm_compiler import SMALL, compile_apart
 
 ONE = '(module (memory (export "memory") 1) (data (i32.const 9) "1") (func (export "express") (param i32 i32) (result i32) (i32.const 9)))'
 TWO = ONE.replace('"1"', '"2"')
@@ -214,6 +217,65 @@ def test_the_secret_is_made_once(sandbox, home):
 
     assert first == (home / "rotifer" / "cache.key").read_bytes()
     assert 32 == len(first)
+
+
+LARGE = ONE.replace("(module", f'(module (data (i32.const 1000) "{"x" * SMALL}")')
+
+
+def test_a_large_module_is_compiled_apart(sandbox, compiled):
+    """A module that is not small is compiled by a child, once, and runs as any other."""
+    assert [1, 1] == [sandbox.run(LARGE) for _ in range(2)]
+    assert [] == compiled
+    assert 1 == len(list(sandbox.cache.iterdir()))
+
+
+def test_compiled_apart_without_a_cache(sandbox, compiled, home):
+    """The child's work is used also where it cannot be kept."""
+    home.write_text("in the way")
+
+    assert [1, 1] == [sandbox.run(LARGE) for _ in range(2)]
+    assert [] == compiled
+
+
+def test_a_large_module_that_is_not_valid(tmp_path):
+    """Wasmtime's own words come back from the child."""
+    wrong = wasm(LARGE).replace(b"\x41\x09\x0b", b"\x42\x09\x0b")
+
+    with pytest.raises(api.Refused, match="type mismatch"):
+        ready_module(wrong, str(tmp_path))
+
+
+def slow(size):
+    """A module whose one function takes longer to compile than its size would have it."""
+    body = b"\x20\x00\x04\x40\x20\x01\x21\x00\x0b" * size + b"\x20\x00\x0b"
+    code = leb128(len(body) + 1) + b"\0" + body
+    section = b"\x01" + code
+    return (
+        b"\0asm\1\0\0\0\x01\x07\x01\x60\x02\x7f\x7f\x01\x7f\x03\x02\x01\x00\x0a"
+        + leb128(len(section))
+        + section
+    )
+
+
+def test_a_module_that_takes_too_long():
+    """The child is ended when its time is up, and that is what is said."""
+    started = time.monotonic()
+
+    with pytest.raises(api.Refused, match=r"it takes more than 0\.3 s to compile"):
+        compile_apart(slow(200_000), seconds=0.3)
+    assert time.monotonic() - started < 10
+
+
+def test_a_module_that_takes_too_much(monkeypatch):
+    """The child has no more memory than it is given; the supervisor goes on."""
+    monkeypatch.setattr(
+        _wasm_compiler, "_SCRIPT", _wasm_compiler._SCRIPT.replace(
+            "\nmain()\n", "\nimport rotifer_bridge._wasm_compiler as m; m._CHILD_BYTES = 64 << 20; main()\n"
+        ),
+    )  # fmt: skip
+
+    with pytest.raises(api.Refused, match="compiling it ended with -6"):
+        compile_apart(slow(200_000), seconds=60)
 
 
 def test_what_is_no_module_is_refused(tmp_path):

@@ -6,7 +6,7 @@ import base64
 import json
 
 import pytest
-from tests.wasm.conftest import PAGE, V2, Call, calling
+from tests.wasm.conftest import PAGE, V2, Call, calling, wasm
 
 from rotifer_bridge import _wasm_api as api
 from rotifer_bridge import _wasm_run
@@ -315,3 +315,18 @@ def test_without_fuel(sandbox):
     with pytest.raises(GeneFailed, match="fuel exhausted"):
         sandbox.run(LATE, fuel=100)
     assert [("g", "-4")] == sandbox.logged
+
+
+# ---- what is recorded
+
+
+def test_a_kept_answer_is_recorded_once(bench):
+    """On an agent's own memory: one line for a write whose answer had to be asked for again."""
+    wat = calling([write("k", room=0), write("k"), write("k"), Call("delete", {"key": "none"})])
+    bench.gene("g", {"gene.ir.wasm": wasm(wat)}, inputSchema=True, outputSchema=True)
+    bench.record(1, genome=["g"])
+    with bench.project().agent("keeper") as agent:
+        agent.run({})
+
+    lines = [json.loads(line) for line in bench.text(".rotifer/audit.jsonl").splitlines()]
+    assert ["memory.create", "memory.update"] == [line["action"] for line in lines]
