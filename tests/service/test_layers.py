@@ -204,3 +204,12 @@ def test_my_one_row_is_on_the_first_page(ask, shared):
     found = ask("GET", "/memory?layer=about_me&actor=dave&limit=1", token=dave).value
 
     assert ["mine"] == [entry["content"] for entry in found]
+
+
+def test_the_environment_is_what_the_host_is(ask, shared):
+    """Made when the service starts; everyone in the cell sees it, and nobody writes it."""
+    found = ask("GET", "/memory?layer=environment", token=shared.bob).value
+
+    assert {"os", "python"} <= {entry["key"] for entry in found}
+    assert {None} == {entry["actor"] for entry in found}
+    assert shared.bench.root not in json.dumps(found)

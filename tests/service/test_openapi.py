@@ -16,9 +16,14 @@ from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS, load_all_checks
 
-from rotifer_bridge._service_calls import CALLS
+from rotifer_bridge._service_agents import LOG_LINES, RUN_SECONDS_MAX, WARM_AGENTS
+from rotifer_bridge._service_app import HEAD_BYTES
+from rotifer_bridge._service_body import BODY_SECONDS
+from rotifer_bridge._service_calls import BODY_LIMIT, CALLS, RUN_BODY_LIMIT
 from rotifer_bridge._service_errors import RUN_CODES, SERVICE_CODES, status_of
+from rotifer_bridge._service_lanes import LANES
 from rotifer_bridge._service_openapi import codes_of, openapi_document
+from rotifer_bridge._service_protocol import Limits
 from rotifer_engine import ERROR_CODES
 from rotifer_engine.layers import LAYER_ERRORS
 
@@ -280,3 +285,25 @@ def test_the_page_has_every_code_with_its_status():
     every = [*ERROR_CODES, *LAYER_ERRORS, *SERVICE_CODES, *RUN_CODES]
 
     assert {code: status_of(code) for code in every} == written
+
+
+def test_the_page_has_every_limit():
+    """The figures of the table of limits are those in code."""
+    text = page_section("Limits")
+    limits = Limits()
+    figures = [
+        BODY_LIMIT, RUN_BODY_LIMIT, HEAD_BYTES, limits.connections, LOG_LINES
+    ]  # fmt: skip
+
+    for figure in figures:
+        assert f"{figure:,}" in text
+    for what, seconds in {
+        "time for the head, and silence before it": limits.head_seconds,
+        "time for the body": BODY_SECONDS,
+        "time for an answer that is not taken": limits.take_seconds,
+        "a run's `timeLimit`": RUN_SECONDS_MAX,
+        "warm agents": WARM_AGENTS,
+    }.items():
+        assert re.search(rf"^\| {re.escape(what)} \| {seconds:g}\b", text, re.MULTILINE)
+    most = [LANES[name].most for name in ("read", "change", "run")]
+    assert "{} that read, {} that change, {} runs".format(*most) in text

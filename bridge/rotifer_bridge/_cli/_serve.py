@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from rotifer_bridge._cli._output import note, say, warn
 from rotifer_bridge.errors import UsageError
+
+if TYPE_CHECKING:
+    from rotifer_bridge._project import Project
 
 __all__ = ["command"]
 
@@ -39,6 +44,7 @@ def _serve(*, host: str, port: int, token_file: str | None, verbose: bool) -> in
             f"{address} is not the loopback: anyone who can reach it can try tokens, and plain "
             "HTTP shows tokens and memory to everyone on the way; put TLS in front of it"
         )
+    _sense(project)
     log = Log(note, requests=verbose)
     state = State(project, tokens)
     app = make_app(state, log, loopback=loopback)
@@ -48,6 +54,16 @@ def _serve(*, host: str, port: int, token_file: str | None, verbose: bool) -> in
         _flush()
 
     return serve(app, state, listener, log, limits=Limits(), on_started=started)
+
+
+def _sense(project: Project) -> None:
+    """Make the layer ``environment`` what the host is now."""
+    from rotifer_engine import AgentMemoryError
+
+    try:
+        project.refresh_environment()
+    except AgentMemoryError as error:  # its calls will say so too; others may do
+        warn(f"the layer environment is as it was: {error.message}")
 
 
 def _flush() -> None:
