@@ -13,12 +13,14 @@ import os
 import threading
 from _socket import AF_UNIX, SOCK_DGRAM
 from _socket import socket as Socket  # noqa: N812 - a class, and the light half of `socket`
+from time import monotonic
 
 __all__ = ["Pairing"]
 
 # Of a wait for the processor, on average, in ns. Handing over to each other takes 5,000-16,000;
 # another program that computes on the same processor holds it for milliseconds.
 _TOO_LONG_NS = 200_000
+_PAUSE = 1.0  # seconds until a processor is asked for again: asking takes as long as a call
 _NNG_THREADS = frozenset({"nng:poll:epoll", "nng:task"})
 
 
@@ -54,7 +56,8 @@ class Pairing:
                 other.part()
         elif self.pid and not (self.held or self._given_up):
             self.held = _place.gather(self)
-            self._waited = self._wait()
+            if self.held:
+                self._waited = self._wait()
 
     def leave(self) -> None:
         """The run has ended. Stays paired: the next run finds it so."""
@@ -96,13 +99,18 @@ class _Place:
         self.running: set[Pairing] = set()
         self._claim: int | None = None
         self._processor = -1
+        self._again = 0.0  # when to ask for a processor again, by `monotonic`
         self._shared: list[int] | None = None
 
     def gather(self, pairing: Pairing) -> bool:
         """Put a worker and what serves it on one processor; whether that was done."""
         try:
-            if self._claim is None and not self._claim_one(_last_processor(pairing.pid)):
-                return False
+            if self._claim is None:
+                if monotonic() < self._again:
+                    return False
+                if not self._claim_one(_last_processor(pairing.pid)):
+                    self._again = monotonic() + _PAUSE
+                    return False
             return self._move(pairing, {self._processor})
         except (OSError, ValueError):
             return False
