@@ -158,3 +158,35 @@ def test_a_typescript_run_imports_nothing_of_wasm(genes):
 
     assert "rotifer_bridge._worker" in names
     assert [] == [name for name in names if "wasm" in name or "sandboxed" in name or "branches" in name]  # fmt: skip
+
+
+@pytest.fixture
+def pair(bench, monkeypatch):
+    """Two compiled genes, each of which answers its name, in the working folder."""
+    for name in "ab":
+        bench.gene(name, {"gene.ir.wasm": modules.answering(f'"{name}"')}, inputSchema=True, outputSchema=True)  # fmt: skip
+    monkeypatch.chdir(bench.root)
+    return "ab"
+
+
+@pytest.mark.parametrize(
+    ("options", "given", "output"),
+    [
+        (["--composition", "Par"], {}, "a"),
+        (["--composition", "Par", "--par-merge", "concat"], {}, {"branch_0": "a", "branch_1": "b"}),
+        (["--composition", "Par", "--par-merge", "merge"], {}, {"branch_0": "a", "branch_1": "b"}),
+        (["--composition", "Cond"], {"type": "primary"}, "a"),
+        (["--composition", "Cond"], {"type": "x"}, "b"),
+        (["--composition", '{"type":"Cond","predicate":{"field":"n","op":"Gt","value":1}}'], {"n": 2}, "a"),
+        (["--composition", "Try"], {}, "a"),
+        (["--composition", "Seq"], {}, "b"),
+    ],
+)  # fmt: skip
+def test_compositions_from_the_command_line(pair, capsys, options, given, output):
+    """An agent that was made with options runs as they say, without a warning."""
+    assert 0 == run_command(["agent", "create", "pair", "-g", *pair, *options])
+    assert "warning" not in capsys.readouterr().err
+    assert 0 == run_command(["agent", "run", "pair", "--json", "--input", json.dumps(given)])
+
+    printed = capsys.readouterr()
+    assert ("", output) == (printed.err, json.loads(printed.out)["output"])
