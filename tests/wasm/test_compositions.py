@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 
 import pytest
 from tests.genes import building, modules
@@ -398,6 +399,31 @@ def test_a_warm_gene_keeps_nothing_between_runs(play):
 
     assert [1, 1, 1] == [result.output for result in results]
     assert 1 == len({result.steps[0].fuel for result in results})
+
+
+def test_a_module_is_made_ready_once(play, monkeypatch):
+    """Runs of one agent share what was compiled; also a run that failed does not undo it."""
+    from rotifer_bridge import _sandboxed
+
+    made = []
+
+    class Counted(_sandboxed.WasmGene):
+        def __init__(self, *arguments, **settings):
+            made.append(arguments[0].name)
+            super().__init__(*arguments, **settings)
+
+    monkeypatch.setattr(_sandboxed, "WasmGene", Counted)
+    bench = play.bench
+    bench.gene("g", {"gene.ir.wasm": modules.judging("1", "(unreachable)")}, inputSchema=True, outputSchema=True)  # fmt: skip
+    bench.record(1, genome=["g", "g"])
+
+    with bench.project().agent("keeper") as agent:
+        for given in (2, 1, 3):
+            with suppress(GeneFailed):
+                agent.run(given)
+        assert 4 == agent.run(4).output
+
+    assert ["g"] == made
 
 
 def test_a_run_goes_on_after_one_that_failed(play):
