@@ -197,6 +197,10 @@ def version() -> str:
     return _library.version
 
 
+FUNCTION, MEMORY = 0, 3
+"""Kinds of what is exported."""
+
+
 class Extern:
     """Room for something that was exported."""
 
@@ -206,9 +210,15 @@ class Extern:
         self._room = ctypes.create_string_buffer(_layout.extern)
         self.address = ctypes.addressof(self._room)
 
-    @property
-    def of(self) -> int:
-        """The address of the function, or of the memory, that it is."""
+    def of(self, kind: int) -> int:
+        """The address of the function, or of the memory, that it is.
+
+        Raises:
+            RuntimeError: it is something else, whatever was read in the module before.
+        """
+        found = self._room[0][0]
+        if found != kind:
+            raise RuntimeError(f"an export is of kind {found}, and was taken for {kind}")
         return self.address + _layout.of
 
 

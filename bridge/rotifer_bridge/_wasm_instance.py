@@ -60,7 +60,9 @@ class Instance:
             RunError: as the class says.
         """
         function = self._export(name)
-        error, answer = api.call(self.run.context, function.of, arguments, results, self._trap)
+        error, answer = api.call(
+            self.run.context, function.of(api.FUNCTION), arguments, results, self._trap
+        )
         self._check(error)
         return answer
 

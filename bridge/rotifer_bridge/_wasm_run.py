@@ -92,7 +92,7 @@ class Run:
     def take_memory(self, item: api.Extern) -> None:
         """Use the memory that was exported."""
         self._extern = item  # or it would be freed
-        self._memory = item.of
+        self._memory = item.of(api.MEMORY)
 
     def size(self) -> int:
         """Bytes in the memory; it can only grow."""

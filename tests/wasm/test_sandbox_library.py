@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from rotifer_bridge import _wasm_api as api
 from rotifer_bridge import _wasm_library
 from rotifer_bridge._wasm_library import KNOWN, load, package_layout
 
@@ -50,6 +51,18 @@ def play(tmp_path):
 def test_the_layouts_that_are_known():
     """They are those of the package, which was made for the very library."""
     assert KNOWN == package_layout()
+
+
+def test_the_kinds_that_are_known():
+    """So are the numbers of a function and of a memory."""
+    from wasmtime import _ffi
+
+    assert (api.FUNCTION, api.MEMORY) == (
+        _ffi.WASMTIME_EXTERN_FUNC.value,
+        _ffi.WASMTIME_EXTERN_MEMORY.value,
+    )
+    with pytest.raises(RuntimeError, match="kind 0, and was taken for 3"):
+        api.Extern().of(api.MEMORY)
 
 
 def test_both_ways_give_one_library():
