@@ -6,6 +6,7 @@ Python at every door that has none of its own for them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from io import BytesIO
@@ -20,6 +21,7 @@ from rotifer_engine._time import format_time
 from rotifer_engine.conformance._layer_door import ask_layers
 from rotifer_engine.conformance._stage import Part, Stage
 from rotifer_engine.conformance._steps import DOMAINS, NOBODY, Step
+from rotifer_engine.conformance._values import access, instant
 from rotifer_engine.errors import AgentMemoryError
 
 __all__ = ["Door", "PythonDoor", "deploy", "failure"]
@@ -127,6 +129,28 @@ def deploy(stage: Stage, part: Part, step: Step) -> Any:
         return failure(error)
 
 
+def _export_of(keys: Sequence[str]) -> bytes:
+    """A file of empty entries that somebody made who is none of the case's genes."""
+    stranger = f"v2:{sha256(b'stranger').hexdigest()}"
+    entry = {
+        "category": "PATTERN",
+        "value": "",
+        "createdBy": stranger,
+        "createdDomain": None,
+        "lastAccessedBy": stranger,
+        "createdAt": instant(),
+        "updatedAt": instant(),
+        "accessPolicy": access("ALL_GENES"),
+        "retentionPolicy": None,
+    }
+    lines = [
+        {"format": "rotifer-memory", "version": 1, "agentId": "a", "exportedAt": instant()},
+        *({**entry, "key": key} for key in keys),
+        {"end": True, "entries": len(keys)},
+    ]
+    return "".join(f"{json.dumps(line)}\n" for line in lines).encode("ascii")
+
+
 def _deploy(stage: Stage, part: Part, step: Step) -> Any:
     memory, given = stage.memory(part), step.request
     if step.call == "quota":
@@ -153,4 +177,6 @@ def _deploy(stage: Stage, part: Part, step: Step) -> Any:
         stage.memory(stage.parts[0]).export_to(file, with_cache=given["with_cache"])
         file.seek(0)
         return memory.import_from(file).created
+    if step.call == "fill":
+        return memory.import_from(BytesIO(_export_of(given["keys"]))).created
     raise AssertionError(f"the deployer cannot {step.call}")

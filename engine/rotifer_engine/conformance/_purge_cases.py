@@ -155,7 +155,7 @@ def _purging() -> list[Case]:
                 *makes,
                 after(DAY),
                 call(expiring=three),
-                A.finds({"keyPrefix": "k"}),
+                B.finds({"keyPrefix": "k"}),
             )
             for name, call in calls
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rotifer_engine.conformance._case import Case, case
-from rotifer_engine.conformance._steps import A, B, C, D, after
+from rotifer_engine.conformance._steps import DEPLOYER, A, B, C, D, after
 from rotifer_engine.conformance._values import Kept, access, instant, retention
 
 _MIB = 1_048_576
@@ -149,7 +149,6 @@ def _visible() -> list[Case]:
 
 
 def _limits() -> list[Case]:
-    many = [A.creates(f"k{n:04}", b"") for n in range(1_001)]
     names = [f"k{n:04}" for n in reversed(range(1_001))]
     big = [A.creates(f"k{n}", bytes(_MIB - 2), access=_ALL) for n in range(4)]
     half = _MIB // 2
@@ -157,7 +156,7 @@ def _limits() -> list[Case]:
         case(
             "the limit is 100 unless it is given, and 1,000 at most",
             _LIMIT,
-            *many,
+            DEPLOYER.fills(*reversed(names)),
             A.finds({}, *names[:100]),
             A.finds({"limit": 1_000}, *names[:1_000]),
             A.finds({"limit": 1}, names[0]),

@@ -353,6 +353,12 @@ class Deployer:
         step = self._step("carry", {"with_cache": with_cache}, Count(len(rows)), lines)
         return step._replace(agent=1)
 
+    def fills(self, *keys: str) -> Step:
+        """Many empty entries at once, which all genes may read, in this order."""
+        rows = [Kept(key, b"", "PATTERN", "somebody") for key in keys]
+        lines = self._lines("create", rows)
+        return self._step("fill", {"keys": keys}, Count(len(keys)), lines)
+
     def quota(self, text: object, answer: int | None) -> Step:
         """What a quota's text stands for; None: it is refused."""
         refused = Refusal(INVALID)
