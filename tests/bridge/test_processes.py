@@ -15,6 +15,7 @@ import threading
 import time
 
 import pytest
+from tests.bridge.held import descriptors, settled
 
 from rotifer_bridge import RotiferError
 from rotifer_bridge._inmost import inmost
@@ -30,29 +31,6 @@ export function express({ from, count, pause }, { memory }) {
   return count;
 }
 """
-
-
-def descriptors():
-    """How many descriptors this process has, but for its claim to a processor.
-
-    That is made once, when one is free, and kept: other supervisors decide when.
-    """
-    with open("/proc/net/unix") as file:
-        claims = {f"socket:[{line.split()[6]}]" for line in file if "@rotifer-bridge/" in line}
-    found = 0
-    for name in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(FileNotFoundError):
-            found += os.readlink(f"/proc/self/fd/{name}") not in claims
-    return found
-
-
-def settled(figure):
-    """What a figure comes to rest at: nng gives a closed socket's descriptor back a moment later."""
-    seen = [figure()]
-    while len(seen) < 500 and len(set(seen[-10:])) + (len(seen) < 10) > 1:
-        time.sleep(0.01)
-        seen.append(figure())
-    return seen[-1]
 
 
 def children_of(pid):
@@ -180,12 +158,25 @@ def test_a_supervisor_killed_at_any_moment(bench):
     bench.gene("loop", {"index.ts": "export function express(input, { memory }) { memory.writeMemory('loop', new Uint8Array(1), 'CACHE'); for (;;); }"})  # fmt: skip
     bench.record(1, name="writer", genome=["g"])
     bench.record(2, name="looper", genome=["loop"])
-    subprocess.run(  # what is made once is made: each run comes to its calls early
-        [*ROTIFER, "agent", "run", "writer", "--input", '{"from": 0, "count": 1}'],
-        cwd=bench.root,
-        capture_output=True,
-        check=True,
-    )
+    for name in (
+        "writer",
+        "looper",
+    ):  # what is made once is made: each run comes to its calls early
+        subprocess.run(
+            [
+                *ROTIFER,
+                "agent",
+                "run",
+                name,
+                "--time-limit",
+                "5",
+                "--input",
+                '{"from": 0, "count": 1}',
+            ],
+            cwd=bench.root,
+            capture_output=True,
+            check=False,
+        )
     choice = random.Random(7)
     left, seen = [], 0
 
