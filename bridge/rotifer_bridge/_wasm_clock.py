@@ -6,6 +6,7 @@ end the thread at once, so that many short runs after each other do not start on
 
 from __future__ import annotations
 
+import _thread
 import os
 import threading
 import time
@@ -56,7 +57,8 @@ def enter() -> None:
     """
     with _clock.lock:
         if not _clock.beating:
-            threading.Thread(target=_clock.beat, name="rotifer-wasm-clock", daemon=True).start()
+            # threading.Thread would wait for it to have begun, on the path of every cold start.
+            _thread.start_new_thread(_clock.beat, ())
             _clock.beating = True
         _clock.live += 1
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-BANNED = ("pydantic", "asyncio", "logging", "dataclasses", "httpx", "importlib.metadata", "inspect", "ssl", "rich")  # fmt: skip
+BANNED = ("pydantic", "asyncio", "logging", "dataclasses", "httpx", "importlib.metadata", "inspect", "ssl", "rich", "wasmtime", "msgpack", "rotifer_bridge._wasm")  # fmt: skip
 
 
 @pytest.fixture
