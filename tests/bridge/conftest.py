@@ -59,9 +59,10 @@ def making(tmp_path, node_path):
 def rotifer_process(bench):
     """Run a command in the bench's folder, as a process of its own."""
 
-    def call(*argv):
+    def call(*argv, code=None):
+        program = ["-m", "rotifer_bridge"] if code is None else ["-c", code]
         return subprocess.run(
-            [sys.executable, "-m", "rotifer_bridge", *argv],
+            [sys.executable, *program, *argv],
             cwd=bench.root,
             capture_output=True,
             text=True,
