@@ -194,7 +194,9 @@ def _work_of(state: State, call: Call, log: Log) -> Work:
             log.fault(f"{call.method} {call.path}", found)
             message = "a fault of the service's own; its log says where"
             return status_of("INTERNAL_ERROR"), error_body("INTERNAL_ERROR", message)
-        return fault.status, error_body(fault.code, fault.message)
+        # Whoever asks may be on another machine: where the project lies is none of their business.
+        message = fault.message.replace(state.project.root, ".")
+        return fault.status, error_body(fault.code, message)
 
     def work(asked: Sequence[Asked]) -> list[tuple[int, bytes]]:
         return [answered(found) for found in _found(state, call, asked)]

@@ -116,10 +116,7 @@ def error_body(code: str, message: str) -> bytes:
 
 
 def fault_of(error: Exception) -> Fault | None:
-    """How an error is answered; None for one that nobody foresaw.
-
-    The place of a file stands in no message: whoever asks may be on another machine.
-    """
+    """How an error is answered; None for one that nobody foresaw."""
     if isinstance(error, AgentMemoryError | Refused):
         return Fault(status_of(error.code), error.code, error.message)
     if not isinstance(error, RotiferError):

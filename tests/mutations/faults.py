@@ -200,6 +200,13 @@ FAULTS = (
         "test_read test_access",
     ),
     Fault(
+        "of writes that are made together none is judged (§4)",
+        "_memory.py",
+        "                if why_not_write(caller, stored, wish, self.data_policy) is not None:\n",
+        "                if False:\n",
+        "test_write_each",
+    ),
+    Fault(
         "no scope is checked on overwrite (§4)",
         "_writing.py",
         "if not allows(scope, stored.created_by, stored.created_domain, caller):",

@@ -124,12 +124,14 @@ def test_each_code_has_its_status(gene, shared):
 
 
 def test_a_store_that_fails_is_503(cell):
-    """A damaged database is MEMORY_STORAGE_ERROR, and the service goes on."""
+    """A damaged database is MEMORY_STORAGE_ERROR, without its path; the service goes on."""
     cell.bench.put(".rotifer/playground.db", b"not a database" * 100, 0o600)
     service = cell.serve()
     answer = service.ask("POST", AT + "read", {"key": "a"}, cell.notes)
 
     assert (503, "MEMORY_STORAGE_ERROR") == (answer.status, answer.code)
+    assert "playground.db" in answer.message
+    assert cell.bench.root not in answer.message
     assert 200 == service.ask("GET", "/healthz").status
 
 
