@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from rotifer_bridge.errors import GeneFailed, RunTimedOut
@@ -50,3 +52,52 @@ def test_fuel_that_was_used_is_told(sandbox):
     gene.run(b"{}", time_limit=5)
 
     assert (first > 0, first) == (True, gene.fuel_used)
+
+
+WRITES = """
+(module (memory (export "memory") 1) (global $n (mut i32) (i32.const 48))
+  (func (export "express") (param i32 i32) (result i32)
+    (drop (memory.grow (i32.const 31)))
+    (memory.fill (i32.const 0) (i32.const 49) (i32.const 2097152))
+    (global.set $n (i32.const 49))
+    (i32.store8 (i32.const 101) (i32.const 0))
+    (i32.const 100)))
+"""
+LOOKS = """
+(module (memory (export "memory") 1) (global $n (mut i32) (i32.const 48))
+  (func (export "express") (param $at i32) (param i32) (result i32)
+    (if (i32.ne (memory.grow (i32.const 31)) (i32.const 1)) (then unreachable))
+    (local.set $at (i32.const 8))
+    (loop $next
+      (if (i64.ne (i64.load (local.get $at)) (i64.const 0)) (then unreachable))
+      (local.set $at (i32.add (local.get $at) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $at) (i32.const 2097152))))
+    (i32.store8 (i32.const 100) (global.get $n))
+    (i32.const 100)))
+"""
+
+
+def test_nothing_stays(sandbox):
+    """A run finds nothing of another's in its memory and globals, be it of its own gene or not."""
+    writer, reader = sandbox.load(WRITES), sandbox.load(LOOKS)
+
+    for _ in range(3):
+        assert b"1" == writer.run(b"{}", time_limit=20)
+        assert b"0" == reader.run(b"{}", time_limit=20)
+        assert b"0" == reader.run(b"{}", time_limit=20)
+
+
+def test_instances_side_by_side(sandbox):
+    """Many runs at once, each in a memory of its own."""
+    genes = [sandbox.load(wat) for wat in (WRITES, LOOKS) for _ in range(4)]
+    answers = []
+
+    def play(gene):
+        answers.extend(gene.run(b"{}", time_limit=60) for _ in range(5))
+
+    threads = [threading.Thread(target=play, args=(gene,)) for gene in genes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (20, 20) == (answers.count(b"0"), answers.count(b"1"))
