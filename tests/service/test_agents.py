@@ -124,7 +124,8 @@ def test_strict_refuses_an_input_that_does_not_fit(cell):
 
 
 def test_runs_of_one_agent_take_turns_and_hold_up_no_other(ask, shared):
-    """While one agent sleeps, another one and the memory answer."""
+    """While one agent is busy for others, another one answers."""
+    assert 200 == ask("POST", "/agents/other/run", {}, shared.deployer).status  # it is warm now
     slow = []
     threads = [
         threading.Thread(

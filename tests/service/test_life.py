@@ -104,7 +104,7 @@ def test_a_second_signal_ends_at_once(cell):
     thread.join()
 
     assert 143 == code
-    assert took < 2
+    assert took < 3  # the first signal alone would take 3 s for a run
     assert isinstance(answers[0], OSError)
 
 
@@ -121,7 +121,7 @@ def test_an_idle_connection_does_not_hold_up_the_end(cell):
         code, _ = service.stop(signal.SIGTERM)
 
     assert 0 == code
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 4  # it is not the grace that requests have
 
 
 def serve_and_fail(cell, *words, env=None, command=RUN):
