@@ -43,7 +43,10 @@ def tools(bench):
 
     def put(folder="bin", **scripts):
         for name, body in scripts.items():
-            bench.put(f"{folder}/{name}", f"#!{sys.executable}\nimport sys, os\n{body}\n", 0o755)
+            script = bench.put(f"{folder}/{name}.py", f"import sys, os\n{body}\n")
+            # By a shell: the path of this Python may have a space, and the first line takes none.
+            start = f'#!/bin/sh\nexec "{sys.executable}" "{script}" "$@"\n'
+            bench.put(f"{folder}/{name}", start, 0o755)
 
     return put
 
