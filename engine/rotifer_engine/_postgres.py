@@ -71,7 +71,8 @@ class PostgresStore:
     def read(self, agent_id: str, key: str, moment: Moment) -> tuple[Entry | None, bool]:
         """The live entry with this key, and whether anything is due, in one statement."""
         asked = (agent_id, moment.now, moment.cutoff, key.encode())
-        row = self._pool.ask(lambda session: session.one(sql.READ, asked))
+        statement = sql.READ_UNLIMITED if moment.cutoff is None else sql.READ
+        row = self._pool.ask(lambda session: session.one(statement, asked))
         assert row is not None, "it asks for values, not for rows"
         due, live, *rest = row
         if rest[0] is None or not live:

@@ -9,13 +9,13 @@ nothing of its parent's to mend.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
 import time
 import weakref
 from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, TypeVar
 
 import psycopg
@@ -88,7 +88,7 @@ class _Bounded(psycopg.Connection[tuple[Any, ...]]):
 
     answer_s = 11.0
 
-    def pipeline(self) -> AbstractContextManager[psycopg.Pipeline]:  # type: ignore[override]
+    def pipeline(self) -> contextlib.AbstractContextManager[psycopg.Pipeline]:  # type: ignore[override]
         """Statements that are sent without waiting for the answer to the one before."""
         self._pipeline = self._pipeline or _Batch(self)
         return super().pipeline()
@@ -193,8 +193,9 @@ class Pool:
 
     def _start(self) -> None:
         self._pid = os.getpid()
-        self._free: list[Session] = []
-        self._slots = threading.BoundedSemaphore(self._most)
+        self._free: list[Session] = []  # appending and popping are atomic
+        self._open = self._waiting = 0
+        self._changed = threading.Condition()
 
     # ---- errors
 
@@ -228,21 +229,46 @@ class Pool:
             raise StorageError(f"the memory's server {self.address.place} is closed; open it again")
         if self._pid != os.getpid():
             self._start()
-        slots = self._slots
-        if not slots.acquire(timeout=self.limits.lock):
-            raise StorageError(
-                f"all {self._most} connections to the memory's server {self.address.place} were in "
-                f"use for the {self.limits.lock:g} s that we waited; try again"
-            )
         try:
-            while self._free:
-                session = self._free.pop()
-                if not session.lost:
-                    return session
+            session: Session | None = self._free.pop()
+        except IndexError:
+            session = self._wait_for_one()
+        if session is not None and not session.lost:
+            return session
+        try:  # the place that it had is kept for the new one
             return self.connect(patient=patient)
         except BaseException:
-            slots.release()
+            self._leave()
             raise
+
+    def _wait_for_one(self) -> Session | None:
+        """One that another thread gives back; None: there is room for a new one."""
+        deadline = time.monotonic() + self.limits.lock
+        with self._changed:
+            self._waiting += 1
+            try:
+                while True:
+                    if self._free:
+                        return self._free.pop()
+                    if self._open < self._most:
+                        self._open += 1
+                        return None
+                    if not self._changed.wait(max(0.0, deadline - time.monotonic())):
+                        break
+            except IndexError:
+                return self._wait_for_one()
+            finally:
+                self._waiting -= 1
+        raise StorageError(
+            f"all {self._most} connections to the memory's server {self.address.place} were in "
+            f"use for the {self.limits.lock:g} s that we waited; try again"
+        )
+
+    def _leave(self) -> None:
+        """Make room for another connection."""
+        with self._changed:
+            self._open -= 1
+            self._changed.notify()
 
     def give(self, session: Session) -> None:
         """Give a connection back; one that is lost, or within a transaction, is closed."""
@@ -250,9 +276,15 @@ class Pool:
             return
         if self._closed or session.lost or not session.idle:
             session.close()
+            self._leave()
         else:
-            self._free.append(session)
-        self._slots.release()
+            self._lay_by(session)
+
+    def _lay_by(self, session: Session) -> None:
+        self._free.append(session)
+        if self._waiting:
+            with self._changed:
+                self._changed.notify()
 
     def ask(self, work: Callable[[Session], _T]) -> _T:
         """Do what can be done twice; again, where the connection was lost meanwhile.
@@ -261,7 +293,10 @@ class Pool:
             StorageError: it failed.
         """
         session, result = self.hold(work)
-        self.give(session)
+        if self._closed:
+            self.give(session)
+        else:
+            self._lay_by(session)  # what worked outside a transaction has left none open
         return result
 
     def hold(self, work: Callable[[Session], _T]) -> tuple[Session, _T]:
@@ -292,8 +327,10 @@ class Pool:
         self.give(session)
 
     def _forget_free(self) -> None:
-        while self._free:
-            self._free.pop().close()
+        with contextlib.suppress(IndexError):
+            while True:
+                self._free.pop().close()
+                self._leave()
 
     # ---- opening
 

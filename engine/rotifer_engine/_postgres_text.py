@@ -38,20 +38,29 @@ SELECT s.store_id, (SELECT max(version) FROM rotifer.migration),
 FROM rotifer.store s
 """
 
-_DUE = """
-(EXISTS (SELECT 1 FROM rotifer.entry WHERE agent_id = $1 AND expires_at <= $2)
- OR ($3::bigint IS NOT NULL AND EXISTS (
-    SELECT 1 FROM rotifer.entry WHERE agent_id = $1 AND follows_agent = 1 AND updated_at <= $3)))
-"""
+# The earliest instant is asked for, and compared after that: a condition with a time in it would be
+# planned anew for each time, which costs more than the rest of the statement.
+_FIRST_END = (
+    "(SELECT min(expires_at) FROM rotifer.entry WHERE agent_id = $1 AND expires_at IS NOT NULL)"
+)
+_FIRST_FOLLOWER = (
+    "(SELECT min(updated_at) FROM rotifer.entry WHERE agent_id = $1 AND follows_agent = 1)"
+)
+_DUE = f"coalesce({_FIRST_END} <= $2 OR {_FIRST_FOLLOWER} <= $3::bigint, false)"
+_DUE_BY_ITSELF = f"coalesce({_FIRST_END} <= $2, false)"
 
 #: Whether the row ``e`` is there, for anyone who calls; $2 is the time and $3 the cut-off.
 LIVE = f"NOT {expired_sql('e', '$2', '$3')}"
 
-#: agent id, now, cutoff, key -> due, live, meta, value.
-READ = f"""
-SELECT {_DUE}, {LIVE}, {COLUMNS}, e.value
+_READ = f"""
+SELECT {{due}}, {LIVE}, {COLUMNS}, e.value
 FROM (SELECT 1) asked LEFT JOIN rotifer.entry e ON e.agent_id = $1 AND e.key = $4
 """  # noqa: S608 - made of our own words only, here and below
+
+#: agent id, now, cutoff, key -> due, live, meta, value.
+READ = _READ.format(due=_DUE)
+#: The same where the cut-off is null.
+READ_UNLIMITED = _READ.format(due=_DUE_BY_ITSELF)
 
 #: gene, agent id, key, order -> nothing. It need not wait for the disk, which the transaction that
 #: it is asks for itself.
@@ -129,10 +138,7 @@ ON CONFLICT (agent_id) DO NOTHING
 
 #: agent id -> the earliest instant of expiry, the earliest update of an entry that follows the
 #: agent. Asked with the lock, before it is known what time it is, so that the clock is read last.
-EARLIEST = """
-SELECT (SELECT min(expires_at) FROM rotifer.entry WHERE agent_id = $1 AND expires_at IS NOT NULL),
-    (SELECT min(updated_at) FROM rotifer.entry WHERE agent_id = $1 AND follows_agent = 1)
-"""
+EARLIEST = f"SELECT {_FIRST_END}, {_FIRST_FOLLOWER}"
 
 #: agent id, key -> key, size, meta.
 FIND = f"""
