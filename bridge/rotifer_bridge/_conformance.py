@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DOORS", "Place", "check_doors", "read_doors", "read_stores"]
 
+_PREFIX = "rotifer-conformance-"
+
 
 def _python(_: str) -> Door:
     return PythonDoor()
@@ -138,7 +140,7 @@ def check_doors(
 @contextmanager
 def _stage(place: Place) -> Iterator[Stage]:
     with ExitStack() as stack:
-        folder = stack.enter_context(_folder())
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix=_PREFIX))
         if place.url is None:
             from rotifer_engine import SqliteStore
             from rotifer_engine.conformance import Stage
@@ -175,10 +177,11 @@ def _opened(name: str) -> Iterator[Door]:
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:
-    """A folder that is gone afterwards; in memory where there is such a place.
+    """A folder for a door's small files, gone afterwards; in memory where there is such a place.
 
-    Records and tokens are written with a wait for the disk, which is of no use here.
+    Records and tokens are written with a wait for the disk, which is of no use here. The entries
+    are not among them: a place in memory may be too small for these.
     """
     memory = "/dev/shm"  # noqa: S108 - a folder with a name of its own is made in it
     where = memory if os.path.isdir(memory) and os.access(memory, os.W_OK | os.X_OK) else None
-    return tempfile.TemporaryDirectory(prefix="rotifer-conformance-", dir=where)
+    return tempfile.TemporaryDirectory(prefix=_PREFIX, dir=where)
