@@ -10,8 +10,10 @@ import os
 import signal
 from contextlib import suppress
 
-__all__ = ["end_inmost", "inmost", "true_status"]
+__all__ = ["KILLED_WORDS", "end_inmost", "inmost", "true_status"]
 
+KILLED_WORDS = "unshare: sigprocmask unblock failed: Invalid argument"
+"""What util-linux says, and exits with 1, in place of dying by SIGKILL as its child did."""
 _DEPTH = 4  # bubblewrap has two round Node, unshare one
 _SIGNALED = 128
 
@@ -51,13 +53,16 @@ def end_inmost(pid: int, pidfd: int) -> None:
 _MOMENT_MS = 100
 
 
-def true_status(status: int, wall: str) -> int:
+def true_status(status: int, wall: str, *, killed: bool) -> int:
     """The exit status of the gene's process, as its wall tells it: bubblewrap adds 128 to a signal.
 
     Args:
         status: what ``os.waitstatus_to_exitcode`` gives for the outermost process.
         wall: what stands round it.
+        killed: whether ``KILLED_WORDS`` were said.
     """
+    if killed and status == 1:
+        return -signal.SIGKILL
     if wall == "bubblewrap" and status > _SIGNALED:
         return _SIGNALED - status
     return status

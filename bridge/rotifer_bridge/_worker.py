@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from rotifer_bridge import _gil
 from rotifer_bridge._door import MEMORY_OPS, failure
 from rotifer_bridge._failure import death, failed
-from rotifer_bridge._inmost import end_inmost, inmost, true_status
+from rotifer_bridge._inmost import KILLED_WORDS, end_inmost, inmost, true_status
 from rotifer_bridge._launch import Launched, discard, live
 from rotifer_bridge._log import LogPipe
 from rotifer_bridge._nng import Responder
@@ -78,6 +78,7 @@ class Worker:
         self._greeted = False
         self._closed = False
         self._status: int | None = None
+        self._killed = False
         self._events: deque[tuple[str, dict[str, Any], bytes]] = deque()
         self._replies: SimpleQueue[Reply | None] = SimpleQueue()
         self.pid = process.pid
@@ -229,7 +230,10 @@ class Worker:
                 self.traffic = self._gateway.end()
 
     def _log(self, line: str) -> None:
-        self.on_log(self.name, line)
+        if line == KILLED_WORDS and self.wall == "unshare":
+            self._killed = True
+        else:
+            self.on_log(self.name, line)
 
     def _print(self, line: str) -> None:
         if self.on_print is None:
@@ -371,13 +375,14 @@ class Worker:
         end_inmost(self.pid, self._pidfd)
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
-        try:
+        status: int | None = None
+        with suppress(ChildProcessError):  # the host program ignores SIGCHLD, or reaped it
             _, status = os.waitpid(self.pid, 0)
-            self._status = true_status(os.waitstatus_to_exitcode(status), self.wall)
-        except ChildProcessError:
-            self._status = None  # the host program ignores SIGCHLD, or reaped it
         self._out.finish(self.name)
         self._err.finish(self.name)
+        if status is not None:
+            ended = os.waitstatus_to_exitcode(status)
+            self._status = true_status(ended, self.wall, killed=self._killed)
         if self._gateway is not None:
             self._gateway.close()
         elif self._second >= 0:
