@@ -33,6 +33,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 UPSERT = "INSERT INTO yardstick VALUES (%s, %s) ON CONFLICT (k) DO UPDATE SET v = excluded.v"
 SIZE = 100
 COUNT = 2_000
+PAUSE_S = 0.0001  # about a round trip of the bridge
 LIMIT = 1.5  # of a read, in the sum of its yardsticks
 
 TRIP = "readMemory of nothing, own file"
@@ -121,7 +122,11 @@ def measure(url: str, folder: str, rounds: int) -> Samples:
 
 
 def selected(url: str, count: int) -> list[float]:
-    """The driver's own: one prepared statement, one row of a small value."""
+    """The driver's own: one prepared statement, one row of a small value.
+
+    With a pause before each, as there is one between a gene's calls: the server then has been put
+    to sleep, and its processor has done other things, which a tight loop would not show.
+    """
     times = []
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("CREATE TABLE IF NOT EXISTS yardstick (k bytea PRIMARY KEY, v bytea)")
@@ -129,6 +134,7 @@ def selected(url: str, count: int) -> list[float]:
         connection.execute("INSERT INTO yardstick VALUES (%s, %s) ON CONFLICT DO NOTHING", row)
         cursor = connection.cursor(binary=True)
         for _ in range(count):
+            time.sleep(PAUSE_S)
             start = time.perf_counter()
             cursor.execute("SELECT v FROM yardstick WHERE k = %s", (b"k",), prepare=True).fetchone()
             times.append((time.perf_counter() - start) * 1e6)

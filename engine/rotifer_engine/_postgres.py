@@ -69,13 +69,14 @@ class PostgresStore:
         return f"PostgresStore({self.place!r})"
 
     def read(self, agent_id: str, key: str, moment: Moment) -> tuple[Entry | None, bool]:
-        """The live entry with this key, and whether anything is due, in one statement."""
+        """The live entry with this key, and whether anything is due; in one statement if it is."""
         asked = (agent_id, moment.now, moment.cutoff, key.encode())
         statement = sql.READ_UNLIMITED if moment.cutoff is None else sql.READ
         row = self._pool.ask(lambda session: session.one(statement, asked))
-        assert row is not None, "it asks for values, not for rows"
+        if row is None:
+            return None, self.has_expired(agent_id, moment)
         due, live, *rest = row
-        if rest[0] is None or not live:
+        if not live:
             return None, due
         return entry_of(agent_id, (asked[3], *rest)), due
 

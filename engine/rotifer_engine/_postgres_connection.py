@@ -30,6 +30,8 @@ from rotifer_engine.errors import StorageError
 __all__ = ["Limits", "Pool", "Session", "Statement"]
 
 _T = TypeVar("_T")
+# Newer drivers can bound a wait by themselves, which spares each read a generator.
+_OWN_TIMEOUT: type[Exception] | None = getattr(psycopg.errors, "_WaitTimeout", None)
 _NAP_S = 0.05
 _GRACE_S = 1.0  # the server's own limit should be the one that is met
 
@@ -95,9 +97,14 @@ class _Bounded(psycopg.Connection[tuple[Any, ...]]):
 
     def wait(self, gen: Any, *arguments: Any, **options: Any) -> Any:
         """Wait as the driver does, but not for ever."""
-        return super().wait(
-            self._until(gen, time.monotonic() + self.answer_s), *arguments, **options
-        )
+        if _OWN_TIMEOUT is None or arguments or options:
+            bounded = self._until(gen, time.monotonic() + self.answer_s)
+            return super().wait(bounded, *arguments, **options)
+        try:
+            return super().wait(gen, timeout=self.answer_s)
+        except _OWN_TIMEOUT:
+            self.pgconn.finish()
+            raise Silent(f"waited {self.answer_s:g} s") from None
 
     def _until(self, gen: Generator[Any, Any, _T], deadline: float) -> Generator[Any, Any, _T]:
         try:

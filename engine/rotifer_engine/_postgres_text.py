@@ -54,10 +54,10 @@ LIVE = f"NOT {expired_sql('e', '$2', '$3')}"
 
 _READ = f"""
 SELECT {{due}}, {LIVE}, {COLUMNS}, e.value
-FROM (SELECT 1) asked LEFT JOIN rotifer.entry e ON e.agent_id = $1 AND e.key = $4
+FROM rotifer.entry e WHERE e.agent_id = $1 AND e.key = $4
 """  # noqa: S608 - made of our own words only, here and below
 
-#: agent id, now, cutoff, key -> due, live, meta, value.
+#: agent id, now, cutoff, key -> due, live, meta, value; no row where there is no such key.
 READ = _READ.format(due=_DUE)
 #: The same where the cut-off is null.
 READ_UNLIMITED = _READ.format(due=_DUE_BY_ITSELF)
