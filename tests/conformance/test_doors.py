@@ -49,6 +49,7 @@ def test_a_door_passes_on_sqlite(door):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)
 def test_all_doors_on_both_stores():
     """Eight cells: every case, all passed, all equal."""
     with database(migrated=False) as url:
