@@ -102,3 +102,19 @@ def test_a_case_that_passes_says_nothing(tmp_path):
     """The same call, without pytest."""
     with SqliteStore(str(tmp_path / "memory.db"), durable=False) as store:
         assert CaseForTest(cases()[0]).check(store) is None
+
+
+def test_a_case_that_cannot_be_played_is_skipped(author, tmp_path):
+    """A store without layers does not pass the cases on them; they say why they were left out."""
+    source = tmp_path / "test_store.py"
+    source.write_text(
+        AUTHOR.replace(
+            "def touch(self, agent_id, entry, gene_id):\n        pass", "layers = property()"
+        )
+    )
+
+    code, printed = author("-rs", "-k", "consensus")
+
+    assert 0 == code, printed
+    assert "the store keeps no layers" in printed
+    assert "passed" not in printed

@@ -12,7 +12,7 @@ from rotifer_engine.conformance._case import Case
 from rotifer_engine.conformance._door import Door, PythonDoor, deploy
 from rotifer_engine.conformance._judge import Difference
 from rotifer_engine.conformance._layer_door import ask_layers, with_actors
-from rotifer_engine.conformance._report import Cell, Failed, Report, Unequal
+from rotifer_engine.conformance._report import Cell, Failed, Report, Unequal, explain
 from rotifer_engine.conformance._stage import Part, Stage
 from rotifer_engine.conformance._steps import DOMAINS, NOBODY, Step
 from rotifer_engine.conformance._suite import (
@@ -48,6 +48,7 @@ __all__ = [
     "check",
     "check_case",
     "deploy",
+    "explain",
     "instant",
     "postgres_stage",
     "run_cell",

@@ -12,7 +12,7 @@ from rotifer_engine.conformance._case import Case
 from rotifer_engine.conformance._door import Door, PythonDoor
 from rotifer_engine.conformance._judge import differences
 from rotifer_engine.conformance._play import play
-from rotifer_engine.conformance._report import Cell, Failed, Report, explain
+from rotifer_engine.conformance._report import Cell, Failed, Report
 from rotifer_engine.conformance._stage import Stage
 
 __all__ = ["SCENARIOS", "cases", "check", "check_case", "run_cell", "scenario"]
@@ -73,19 +73,14 @@ def check(
         return Report((run_cell(PythonDoor(), stage, name, chosen),))
 
 
-def check_case(case: Case, store: Store) -> list[str]:
-    """Play one case against a store that is open, through Python.
-
-    Returns:
-        What came out otherwise, as lines for a person; none if the case passed.
-    """
+def check_case(case: Case, store: Store) -> Cell:
+    """Play one case against a store that is open, through Python; what came of it."""
     with tempfile.TemporaryDirectory(prefix="rotifer-conformance-") as folder:
         stage = Stage(store, folder)
         try:
-            cell = run_cell(PythonDoor(), stage, "store", [case])
+            return run_cell(PythonDoor(), stage, "store", [case])
         finally:
             stage.close()
-    return [line for failed in cell.failed for line in explain(failed, cell.name)]
 
 
 def run_cell(door: Door, stage: Stage, store: str, chosen: Sequence[Case]) -> Cell:
