@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from rotifer_bridge._grants import Fence
-from rotifer_bridge._sandbox import environment, fenced, node_command
+from rotifer_bridge._sandbox import environment, fenced, limit_from_outside, node_command
 from rotifer_bridge._sandbox_here import wall_here
 from rotifer_bridge._spawn import cannot_start, spawn, stream_pair
 
@@ -106,6 +106,7 @@ def launch(
             raise cannot_start(node, error) from error
         raise
     live[pid] = None
+    limit_from_outside(pid, fence)
     for fd in (theirs, their_gateway, their_out, their_err, null):
         os.close(fd)
     return Launched(pid, ours, gateway, out, err, fence, wall)

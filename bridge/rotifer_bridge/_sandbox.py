@@ -20,6 +20,8 @@ __all__ = [
     "WALLS",
     "environment",
     "fenced",
+    "leads_out",
+    "limit_from_outside",
     "node_command",
     "program",
 ]
@@ -51,12 +53,8 @@ WALLS = ("bubblewrap", "unshare", "none")
 """From the strongest to none. Node's own permissions and the limits stand behind each of them."""
 PROGRAMS = {"bubblewrap": "bwrap", "unshare": "unshare"}
 """The program that builds a wall."""
-LIMITS = (
-    "--core=0:0",
-    f"--nofile={OPEN_FILES}:{OPEN_FILES}",
-    f"--data={DATA_BYTES}:{DATA_BYTES}",
-)
-"""prlimit's arguments, but for the size of files."""
+LIMITS = {"core": 0, "nofile": OPEN_FILES, "data": DATA_BYTES}
+"""What the kernel bounds, by prlimit's words for it; the size of files goes by the grants."""
 
 
 def program(name: str) -> str | None:
@@ -92,8 +90,24 @@ def _limited(command: list[str], fence: Fence) -> list[str]:
     prlimit = program("prlimit")
     if prlimit is None:
         return command
-    size = _WRITTEN_BYTES if fence.writable else 0
-    return [prlimit, *LIMITS, f"--fsize={size}:{size}", "--", *command]
+    return [prlimit, *(f"--{what}={most}:{most}" for what, most in _limits(fence)), "--", *command]
+
+
+def _limits(fence: Fence) -> list[tuple[str, int]]:
+    return [*LIMITS.items(), ("fsize", _WRITTEN_BYTES if fence.writable else 0)]
+
+
+def limit_from_outside(pid: int, fence: Fence) -> None:
+    """Bound a process that has just been started, where there is no prlimit to do it first."""
+    if sys.platform != "linux" or program("prlimit") is not None:
+        return
+    import resource
+
+    for what, most in _limits(fence):
+        try:
+            resource.prlimit(pid, getattr(resource, f"RLIMIT_{what.upper()}"), (most, most))
+        except (OSError, ValueError):
+            continue  # it has ended, or is held to less already
 
 
 def _bubblewrap(command: list[str], fence: Fence, always: tuple[str, ...]) -> list[str]:

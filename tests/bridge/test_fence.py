@@ -7,6 +7,7 @@ import signal
 
 import pytest
 
+from rotifer_bridge import _sandbox
 from rotifer_bridge._door import Door
 from rotifer_bridge._inmost import inmost
 from rotifer_engine import Caller
@@ -54,6 +55,29 @@ def test_nothing_of_the_descriptors_reaches_a_gene(bench):
 
     assert ours not in links
     assert 2 == sum(link.startswith("socket:") for link in links)
+
+
+@pytest.mark.parametrize("wall", ["none", "the strongest"])
+@pytest.mark.parametrize("has_prlimit", [True, False])
+def test_the_limits_are_the_kernels(bench, monkeypatch, wall, has_prlimit):
+    """Memory, open files, core and written files, with and without util-linux."""
+    if wall == "none":
+        monkeypatch.setenv("ROTIFER_SANDBOX", wall)
+    elif not has_prlimit:
+        return  # set from outside it comes while the wall is built, so this one shows nothing
+    if not has_prlimit:
+        monkeypatch.setattr(_sandbox, "program", lambda _: None)
+    bench.gene("g")
+    bench.record(1, genome=["g"])
+
+    with bench.project().agent("keeper") as agent:
+        agent.run({})
+        with open(f"/proc/{inmost(agent._warm.runner('g', 1.0).pid)}/limits") as file:
+            limits = {line[:26].strip(): line[26:].split()[:2] for line in file}
+
+    assert [str(_sandbox.DATA_BYTES)] * 2 == limits["Max data size"]
+    assert [str(_sandbox.OPEN_FILES)] * 2 == limits["Max open files"]
+    assert ["0", "0"] == limits["Max core file size"] == limits["Max file size"]
 
 
 def test_no_debugger_can_be_opened_from_outside(bench):
