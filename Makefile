@@ -39,8 +39,9 @@ demo-polyglot: .venv/.ready node_modules/.ready ## run the polyglot example: Ass
 	@$(BIN)/python examples/polyglot/demo.py
 
 test: check shim-check ## pass every check and test
-	$(BIN)/python -m pytest -n 2 -q --ignore=tests/engine --ignore=tests/conformance
-	$(BIN)/python -m pytest -n 2 -q tests/engine tests/conformance --cov=rotifer_engine --cov-report=json:.coverage.json
+	$(BIN)/python -m pytest -n 2 -q --ignore=tests/engine --ignore=tests/conformance --ignore=tests/postgres
+	$(BIN)/python -m pytest -n 2 -q tests/engine tests/conformance tests/postgres --cov=rotifer_engine \
+		--cov-report=json:.coverage.json
 	$(BIN)/python tests/branches.py .coverage.json 95
 
 test-long: .venv/.ready ## the long runs of the model tests
@@ -63,7 +64,7 @@ format: .venv/.ready ## format the Python code
 	$(BIN)/ruff format .
 
 bench: .venv/.ready benchmarks/node_modules/.ready ## measure: calls, runs, starts, as ratios to yardsticks of the same run
-	@kept=0; for part in scale wasm service bench; do $(BIN)/python benchmarks/$$part.py || kept=1; done; exit $$kept
+	@kept=0; for part in scale wasm service postgres bench; do $(BIN)/python benchmarks/$$part.py || kept=1; done; exit $$kept
 
 # Other bridges and better-sqlite3, which is compiled for the Node of the wheel.
 benchmarks/node_modules/.ready: benchmarks/package.json benchmarks/package-lock.json .venv/.ready
