@@ -44,10 +44,10 @@ test: check shim-check ## pass every check and test
 		--cov-report=json:.coverage.json
 	$(BIN)/python tests/branches.py .coverage.json 95
 
-test-long: .venv/.ready ## the long runs of the model tests
+test-long: .venv/.ready node_modules/.ready ## the long runs of the model tests
 	$(BIN)/python -m pytest -m long -q
 
-mutations: .venv/.ready ## make each of the deliberate faults, and see that a test finds it
+mutations: .venv/.ready node_modules/.ready ## make each of the deliberate faults, and see that a test finds it
 	$(BIN)/python tests/mutations/run.py
 
 check: .venv/.ready ## style and types of the Python code

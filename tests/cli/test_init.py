@@ -8,11 +8,9 @@ import stat
 import subprocess
 
 import pytest
+from tests import npm
 
 from rotifer_bridge import _scaffold
-
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-TSC = os.path.join(TOP, "node_modules", "typescript", "bin", "tsc")
 
 
 @pytest.fixture(autouse=True)
@@ -56,12 +54,14 @@ def test_without_the_first_gene(cli, bench):
     assert [] == os.listdir(bench.path("work/mine/genes"))
 
 
-@pytest.mark.skipif(not os.path.exists(TSC), reason="make shim-check installs TypeScript")
 def test_tsc_passes_without_a_gene(cli, bench, node_path):
     """The types are there to check, so an empty folder of genes is no error."""
     cli("init", "mine", "--no-genesis")
     done = subprocess.run(
-        [node_path, TSC, "-p", bench.path("work/mine")], capture_output=True, text=True, check=False
+        [node_path, npm.installed(npm.TSC), "-p", bench.path("work/mine")],
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
     assert (0, "") == (done.returncode, done.stdout)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import click
 import pytest
+from tests import npm
 
 import rotifer_bridge
 import rotifer_engine
@@ -43,7 +44,6 @@ from rotifer_engine._input import MAX_KEY_BYTES, MAX_VALUE_BYTES
 from rotifer_engine._policy import MAX_RETENTION_DAYS
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-TSC = os.path.join(TOP, "node_modules", "typescript", "bin", "tsc")
 
 
 def page(path):
@@ -386,14 +386,16 @@ def test_the_page_on_genes_can_be_followed(tmp_path, environment):
     assert {"word-count", "digest", "greeter", "notes", "quotes"} == set(os.listdir(os.path.join(project, "genes")))  # fmt: skip
 
 
-@pytest.mark.skipif(not os.path.exists(TSC), reason="make shim-check installs TypeScript")
 def test_the_genes_of_the_page_are_well_typed(tmp_path, node_path):
     """A project as `rotifer init` makes it, with the page's genes, passes tsc."""
     project = str(tmp_path / "notebook")
     init_project(project, first_gene=False)
     shown = [write_shown(block, project) for block in blocks("docs/genes.md")]
     done = subprocess.run(
-        [node_path, TSC, "-p", project], capture_output=True, text=True, check=False
+        [node_path, npm.installed(npm.TSC), "-p", project],
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
     assert (0, "") == (done.returncode, done.stdout)

@@ -12,13 +12,12 @@ import sys
 import tempfile
 from functools import cache
 
-import pytest
+from tests import npm
 
 from rotifer_bridge._node import find_node
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
-ASC = os.path.join(TOP, "node_modules", "assemblyscript", "bin", "asc.js")
 
 ASC_FLAGS = ("-O", "--use", "abort=")
 """Without ``abort=`` a module would import ``env.abort``, which nobody has."""
@@ -43,12 +42,10 @@ def wat(text):
 @cache
 def assemblyscript(text):
     """A module from AssemblyScript."""
-    if not os.path.exists(ASC):
-        missing = "AssemblyScript is not installed: `make shim-check` does it"
-        pytest.fail(missing) if os.environ.get("CI") else pytest.skip(missing)
+    asc = npm.installed(npm.ASC)
     with tempfile.TemporaryDirectory() as folder:
         put(folder, "gene.ts", text)
-        command = [find_node(None).path, ASC, "gene.ts", *ASC_FLAGS, "-o", "gene.wasm"]
+        command = [find_node(None).path, asc, "gene.ts", *ASC_FLAGS, "-o", "gene.wasm"]
         return built(command, folder)
 
 

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-import pytest
+from tests import npm
 from tests.genes import building
 
 EXAMPLE = os.path.join(building.TOP, "examples", "polyglot")
@@ -14,8 +14,7 @@ EXAMPLE = os.path.join(building.TOP, "examples", "polyglot")
 
 def test_the_demonstration_shows_what_it_says():
     """It builds its AssemblyScript gene, runs to its end, and checks itself at each step."""
-    if not os.path.exists(building.ASC) and not os.environ.get("CI"):
-        pytest.skip("AssemblyScript is not installed: `make shim-check` does it")
+    npm.installed(npm.ASC)
     done = subprocess.run(
         [sys.executable, os.path.join(EXAMPLE, "demo.py")],
         capture_output=True,
