@@ -17,6 +17,9 @@ __all__ = ["generated_input", "generated_inputs"]
 
 _TRIES = 50  # for each input
 _DEPTH = 6  # deeper, only what is required is made
+_PARTS = 500  # with more of them than this, too
+_MOST_PARTS = 20_000  # of one input; a schema that asks for more cannot be met
+_DEEPEST = 100  # a schema that requires itself has no end
 _WORDS = ("", "a", "test", "Hello, world!", "line\nline", "ü€𝄞", '"quoted"', "0", "  ", "x" * 200)
 _FORMATS = {
     "date": "2026-01-31",
@@ -55,7 +58,11 @@ def generated_inputs(schema: object, count: int, seed: int) -> list[Any]:
     found: list[Any] = []
     tries = _TRIES
     while len(found) < count and tries:
-        value = maker.value(schema, 0)
+        try:
+            value = maker.whole()
+        except _TooLargeError:
+            tries -= 1
+            continue
         if faults(schema, value):
             tries -= 1
         else:
@@ -89,11 +96,23 @@ def _by_type(schema: object) -> Any:
         kind = kind[0]
     if kind in {"number", "integer"}:
         low, high = schema.get("minimum"), schema.get("maximum")
-        if _is_number(low) and _is_number(high):
-            return math.floor((low + high) / 2)
-        return 1
+        return _middle(low, high) if _is_number(low) and _is_number(high) else 1
     known = {"string": "test_value", "boolean": True, "array": [], "object": {}}
     return known.get(kind) if isinstance(kind, str) else None
+
+
+def _middle(low: float, high: float) -> int:
+    """The whole number in the middle; also of what is too large for a float, or in the sum."""
+    if isinstance(low, int) and isinstance(high, int):
+        return (low + high) // 2
+    try:
+        return math.floor((low + high) / 2)
+    except OverflowError:
+        return (math.floor(low) + math.floor(high)) // 2
+
+
+class _TooLargeError(Exception):
+    """The schema asks for a value that has no end, or none that is worth waiting for."""
 
 
 class _Maker:
@@ -102,10 +121,23 @@ class _Maker:
     def __init__(self, root: object, random: Random) -> None:
         self._root = root
         self._random = random
+        self._parts = 0  # that the value being made has so far
+
+    def whole(self) -> Any:
+        """A value that probably fits the schema.
+
+        Raises:
+            _TooLargeError: it would have too many parts, or too deep ones.
+        """
+        self._parts = 0
+        return self.value(self._root, 0)
 
     def value(self, schema: object, depth: int) -> Any:
-        """A value that probably fits."""
+        """A value that probably fits this part of the schema."""
         random = self._random
+        self._parts += 1
+        if depth > _DEEPEST or self._parts > _MOST_PARTS:
+            raise _TooLargeError
         if not isinstance(schema, dict):
             return None if depth > _DEPTH else random.choice((None, 1, "a", True, [], {}))
         schema = self._resolved(schema)
@@ -186,7 +218,10 @@ class _Maker:
         if "multipleOf" in schema or self._random.random() < 0.5:
             return self._integer(schema, depth)
         low, high = _bounds(schema, 0)
-        return round(self._random.uniform(low, high), 3)
+        try:
+            return round(self._random.uniform(low, high), 3)
+        except OverflowError:  # farther apart than a float can say
+            return self._integer(schema, depth)
 
     def _string(self, schema: dict[str, Any], _depth: int) -> str:
         known = schema.get("format")
@@ -199,7 +234,7 @@ class _Maker:
 
     def _array(self, schema: dict[str, Any], depth: int) -> list[Any]:
         least, most = _sizes(schema, "minItems", "maxItems", 1_000)
-        count = least if depth > _DEPTH else self._random.randint(least, min(most, least + 3))
+        count = self._random.randint(least, min(most, least + 3)) if self._free(depth) else least
         inner = schema.get("items", True)
         if isinstance(inner, list):
             return [self.value(one, depth + 1) for one in inner[:most]]
@@ -215,12 +250,16 @@ class _Maker:
         required = required if isinstance(required, list) else []
         made = {}
         for name, inner in properties.items():
-            if name in required or (depth < _DEPTH and self._random.random() < 0.7):
+            if name in required or (self._free(depth) and self._random.random() < 0.7):
                 made[name] = self.value(inner, depth + 1)
         for name in required:
             if isinstance(name, str) and name not in made:
                 made[name] = self.value(schema.get("additionalProperties", True), depth + 1)
         return made
+
+    def _free(self, depth: int) -> bool:
+        """Whether there is room for what is not required."""
+        return depth < _DEPTH and self._parts < _PARTS
 
 
 def _joined(schema: dict[str, Any], part: object) -> dict[str, Any]:

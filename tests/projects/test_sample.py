@@ -79,12 +79,46 @@ def test_generated_inputs_fit_and_repeat(schema):
     assert found == generated_inputs(schema, 30, 5)
 
 
+ENDLESS = {"type": "object", "properties": {"c": {"$ref": "#"}}, "required": ["c"]}
+ENDLESS_ITEMS = {"type": "array", "minItems": 1, "items": {"$ref": "#"}}
+VAST = {"type": "array", "minItems": 900, "items": {"type": "array", "minItems": 900}}
+
+
 @pytest.mark.parametrize(
-    "schema", [False, {"type": "string", "pattern": "^x{3}y{9}$"}, {"$ref": "#"}]
+    "schema",
+    [False, {"type": "string", "pattern": "^x{3}y{9}$"}, ENDLESS, ENDLESS_ITEMS, VAST],
 )
 def test_what_cannot_be_met(schema):
-    """Fewer than asked for, and an end."""
-    assert len(generated_inputs(schema, 5, 1)) <= 5
+    """No input, and an end: also where the schema asks for one that has none."""
+    assert [] == generated_inputs(schema, 5, 1)
+    assert faults(schema, generated_input(schema))
+
+
+def test_a_schema_that_refers_to_itself_widely():
+    """What is not required is left out once an input is large, so it does not grow without end."""
+    schema = {"type": "object", "properties": {f"p{n}": {"$ref": "#"} for n in range(50)}}
+    found = generated_inputs(schema, 3, 1)
+
+    assert 3 == len(found)
+    assert max(len(repr(value)) for value in found) < 50_000
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "middle"),
+    [
+        (10**350, 3 * 10**350, 2 * 10**350),
+        (1.5e308, 1.5e308, int(1.5e308)),
+        (-1.5e308, 10**350, (10**350 - int(1.5e308)) // 2),
+        (-3, 0, -2),
+        (0.5, 4.5, 2),
+    ],
+)
+def test_bounds_beyond_a_float(low, high, middle):
+    """The middle is a number all the same, and inputs are made."""
+    schema = {"type": "object", "properties": {"n": {"minimum": low, "maximum": high, "type": "number"}}, "required": ["n"]}  # fmt: skip
+
+    assert {"n": middle} == generated_input(schema)
+    assert 5 == len(generated_inputs(schema, 5, 1))
 
 
 def test_inputs_differ():
