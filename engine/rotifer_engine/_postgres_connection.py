@@ -24,7 +24,12 @@ from psycopg.types.numeric import Int8BinaryDumper
 from rotifer_engine import _postgres_text as sql
 from rotifer_engine._migrations import demand_version
 from rotifer_engine._postgres_address import Address
-from rotifer_engine._postgres_errors import Silent, is_starting, storage_error
+from rotifer_engine._postgres_errors import (
+    Silent,
+    ends_connection,
+    is_starting,
+    storage_error,
+)
 from rotifer_engine.errors import StorageError
 
 __all__ = ["Limits", "Pool", "Session", "Statement"]
@@ -318,7 +323,9 @@ class Pool:
             try:
                 return session, work(session)
             except psycopg.Error as error:
-                lost = session.lost
+                lost = session.lost or ends_connection(error)
+                if lost:
+                    session.close()
                 self.give(session)
                 if not lost or isinstance(error, Silent) or time.monotonic() >= deadline:
                     raise self.failure(error, lost=lost) from None

@@ -11,7 +11,7 @@ import psycopg
 from rotifer_engine._postgres_address import Address
 from rotifer_engine.errors import StorageError
 
-__all__ = ["Silent", "is_starting", "storage_error"]
+__all__ = ["Silent", "ends_connection", "is_starting", "storage_error"]
 
 
 class Silent(psycopg.OperationalError):
@@ -43,6 +43,15 @@ _MEANINGS = {
     "25006": "can only be read ({detail}); name the server that can be written in the URL",
     "XX": "is damaged or failed inside ({detail}); it was left as it is: look at its log",
 }
+
+
+def ends_connection(error: psycopg.Error) -> bool:
+    """Whether the connection is over with it, even where its end was not read yet.
+
+    A server that shuts down says so after it has carried out what it was asked to: such an error
+    tells nothing about a commit that was sent before it.
+    """
+    return not error.sqlstate or error.diag.severity_nonlocalized in {"FATAL", "PANIC"}
 
 
 def is_starting(error: psycopg.Error) -> bool:

@@ -18,6 +18,7 @@ import psycopg
 from rotifer_engine import _postgres_text as sql
 from rotifer_engine._entry import Entry, EntrySummary
 from rotifer_engine._postgres_connection import Pool, Session, Statement
+from rotifer_engine._postgres_errors import ends_connection
 from rotifer_engine._postgres_rows import domain_of, summary_of
 from rotifer_engine._retention import Moment, own_expiry
 from rotifer_engine.errors import StorageError
@@ -221,10 +222,10 @@ class PostgresTransaction:
         try:
             session.run_each(ending)
         except psycopg.Error as error:
-            if not session.lost:
+            if not session.lost and not ends_connection(error):
                 raise self._pool.failure(error) from None
             self._session = None
-            self._pool.give(session)
+            self._pool.drop(session)
             self._find_out(change_id, error)
         else:
             self._session = None
@@ -248,7 +249,6 @@ class PostgresTransaction:
             (sql.NEW_AGENT, agent),
             (sql.LOCK, agent),
             (sql.MADE, told),
-            ("ROLLBACK", ()),
         ]
         while True:
             try:
@@ -262,7 +262,8 @@ class PostgresTransaction:
                     ) from None
                 time.sleep(_NAP_S)
                 continue
-            self._pool.give(session)
+            # What is rolled back in a batch confuses the driver about what it has prepared.
+            self._pool.drop(session)
             if answers[3] is None:
                 raise self._pool.failure(error, lost=True) from None
             return
