@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["LINE_LIMIT", "RUN_LIMIT", "LogPipe", "dropped_note"]
+__all__ = ["LINE_LIMIT", "RUN_LIMIT", "LogPipe", "dropped_note", "pieces"]
 
 RUN_LIMIT = 1_048_576
 """How much of one stream is shown of one run, in bytes [ours]; the rest is counted and dropped."""
 LINE_LIMIT = 16_384
 """The longest line, in bytes; a longer one is cut into several."""
+_IN_CHARACTER = 3  # bytes that can follow a first one in UTF-8
 _CHUNK = 65_536
 _LAST_WORDS = 4_096
 _TURN = 1_048_576
@@ -28,6 +29,18 @@ def dropped_note(gene: str, shown: int, dropped: int) -> str:
         f"... gene '{gene}' printed {shown + dropped:,} bytes; "
         f"the first {RUN_LIMIT:,} are shown, {dropped:,} dropped"
     )
+
+
+def pieces(line: bytes) -> list[bytes]:
+    """The parts of a line, one at least, each as long as a line may be; no character is cut."""
+    found = []
+    while len(line) > LINE_LIMIT:
+        end = LINE_LIMIT
+        while line[end] & 0xC0 == 0x80 and LINE_LIMIT - end < _IN_CHARACTER:
+            end -= 1
+        found.append(line[:end])
+        line = line[end:]
+    return [*found, line]
 
 
 class LogPipe:
@@ -95,12 +108,11 @@ class LogPipe:
         for line in lines:
             self._emit(line)
         if len(rest) > LINE_LIMIT:
-            whole = len(rest) // LINE_LIMIT * LINE_LIMIT
-            self._emit(rest[:whole])
-            rest = rest[whole:]
+            *whole, rest = pieces(rest)
+            for piece in whole:
+                self._emit(piece)
         self._rest = rest
 
     def _emit(self, line: bytes) -> None:
-        for start in range(0, len(line) or 1, LINE_LIMIT):
-            piece = line[start : start + LINE_LIMIT]
+        for piece in pieces(line):
             self._on_line(piece.decode("utf-8", "replace").rstrip("\r"))

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["WasmGene"]
 
+_BOM = b"\xef\xbb\xbf"
+
 
 class WasmGene:
     """A gene's module, compiled and ready; each run has an instance of its own.
@@ -179,6 +181,7 @@ class WasmGene:
         self.on_log(self.name, line)
 
     def _checked(self, text: bytes) -> bytes:
+        text = text.removeprefix(_BOM)  # parse_json takes it, the next gene would not
         try:
             parse_json(text)
         except NotJSON as error:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from rotifer_bridge._log import RUN_LIMIT
 from rotifer_bridge._wasm_host import HostFunction
 from rotifer_bridge._wasm_memory import TOO_SMALL, memory_call
 from rotifer_bridge._wasm_wasi import WASI_FUNCTIONS
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["HOST_FUNCTIONS"]
 
-_MAX_TEXT = 65_536  # what is read of one log line or context key
+_MAX_KEY = 65_536  # bytes of a context key
 
-_LEVELS = ("debug: ", "", "warn: ", "error: ")
+_LEVELS = (b"debug: ", b"", b"warn: ", b"error: ")
 
 _dumps = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -29,15 +30,18 @@ def _log(run: Run, pointer: int, size: int) -> None:
 def _level_log(run: Run, level: int, pointer: int, size: int) -> None:
     if not run.inside(pointer, size):
         return  # there is nobody to tell: the call has no result
+    text = run.read(pointer, min(size, RUN_LIMIT))
     try:
-        text = run.read(pointer, min(size, _MAX_TEXT)).decode("utf-8")
-    except UnicodeDecodeError:
-        return  # wasm-genes §2: dropped
-    run.log.say(f"{_LEVELS[min(level, 3)]}{text}".encode())
+        text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if size == len(text) or error.end < len(text):
+            return  # wasm-genes §2: dropped
+        text = text[: error.start]  # it was we who cut a character
+    run.log.say(_LEVELS[min(level, 3)] + text, unseen=size - len(text))
 
 
 def _read_context(run: Run, key_at: int, key_size: int, out: int, room: int) -> int:
-    if not run.inside(key_at, key_size) or key_size > _MAX_TEXT:
+    if not run.inside(key_at, key_size) or key_size > _MAX_KEY:
         return 0
     field = _CONTEXT.get(run.read(key_at, key_size))
     if field is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rotifer_bridge._log import LINE_LIMIT, RUN_LIMIT, dropped_note
+from rotifer_bridge._log import LINE_LIMIT, RUN_LIMIT, dropped_note, pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,10 +25,11 @@ class LogLines:
         self._shown = 0
         self._dropped = 0
 
-    def say(self, data: bytes) -> None:
-        """Whole lines: a message of the gene's."""
+    def say(self, data: bytes, *, unseen: int = 0) -> None:
+        """Whole lines: a message of the gene's, without so many bytes at its end."""
         # The line feed counts: so many empty lines are not for nothing either.
         taken = self._admit(data + b"\n")
+        self._dropped += unseen
         if taken:
             for line in taken.removesuffix(b"\n").split(b"\n"):
                 self._emit(line)
@@ -39,8 +40,9 @@ class LogLines:
         for line in lines:
             self._emit(line)
         if len(rest) > LINE_LIMIT:
-            self._emit(rest)
-            rest = b""
+            *whole, rest = pieces(rest)
+            for piece in whole:
+                self._emit(piece)
         self._rest = rest
 
     def end(self, gene: str) -> None:
@@ -58,6 +60,5 @@ class LogLines:
         return taken
 
     def _emit(self, line: bytes) -> None:
-        for start in range(0, len(line) or 1, LINE_LIMIT):
-            piece = line[start : start + LINE_LIMIT]
+        for piece in pieces(line):
             self._on_line(piece.decode("utf-8", "replace").rstrip("\r"))

@@ -194,6 +194,22 @@ def test_all_that_was_printed_comes_out(bench):
     assert {f"line {i}" for i in range(9000)} | {"end"} == set(lines)
 
 
+def test_no_character_is_cut_in_a_long_line(bench):
+    """A line that is longer than one may be comes out as several, each of whole characters."""
+    bench.gene(
+        "wordy",
+        {"index.ts": "export function express() { console.log('a' + '€'.repeat(50000)); return 1; }"},
+    )  # fmt: skip
+    bench.record(1, genome=["wordy"])
+    lines = []
+
+    with bench.project().agent("keeper") as agent:
+        agent.run({}, on_log=lambda _, line: lines.append(line))
+
+    assert "a" + "€" * 50_000 == "".join(lines)
+    assert all(len(line.encode()) <= 16_384 for line in lines)
+
+
 def test_a_gene_that_changes_globals_harms_only_itself(bench):
     """Broken built-ins in one gene: its memory calls still work, the next gene is untouched."""
     bench.gene(

@@ -242,6 +242,30 @@ def test_a_flood_of_log_lines(sandbox):
     assert "dropped" in sandbox.logged[-1][1]
 
 
+@pytest.mark.parametrize("letter", ["ü", "€", "😀"])
+def test_a_log_line_longer_than_what_is_shown(sandbox, letter):
+    """It is shown as far as that goes, up to a whole character; the rest is counted."""
+    count = 1_200_000 // len(letter.encode())
+    size = count * len(letter.encode())
+    more = f'(data (i32.const 17) "a{letter * count}")'
+    head = HEAD.replace('"memory") 1', '"memory") 20')
+
+    sandbox.run(express(f"(call $log (i32.const 17) (i32.const {size + 1})) (i32.store8 (i32.const 8) (i32.const 55)) (i32.const 8)", head, more))  # fmt: skip
+    *lines, last = [line for _, line in sandbox.logged]
+    assert f"printed {size + 2:,} bytes" in last
+    shown = "".join(lines)
+    assert "a" + letter * (len(shown) - 1) == shown
+    assert 1_000_000 < len(shown.encode()) <= 1_048_576
+
+
+def test_a_log_line_that_is_bad_beyond_what_is_shown(sandbox):
+    """A byte that is no UTF-8 drops a line of any length."""
+    more = '(data (i32.const 100) "\\ff")'
+
+    sandbox.run(express("(call $log (i32.const 0) (i32.const 1200000)) (i32.const 0)", HEAD.replace('"memory") 1', '"memory") 20'), more))  # fmt: skip
+    assert [] == sandbox.logged
+
+
 @pytest.mark.parametrize(
     ("key", "room", "expected"),
     [

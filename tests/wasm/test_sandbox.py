@@ -32,6 +32,14 @@ def test_without_alloc_the_input_is_at_zero(sandbox):
     assert {"a": 1} == sandbox.run(wat, {"a": 1})
 
 
+def test_a_byte_order_mark_is_not_handed_over(sandbox):
+    """The answer is JSON that any reader takes: the mark before it is not part of it."""
+    wat = """(module (memory (export "memory") 1) (data (i32.const 64) "\\ef\\bb\\bf[1]")
+      (func (export "express") (param i32 i32) (result i32) (i32.const 64)))"""
+
+    assert b"[1]" == sandbox.load(wat).run(b"{}", time_limit=20)
+
+
 def test_fuel(sandbox):
     """A loop without an end uses up its fuel, and that is what is said."""
     with pytest.raises(GeneFailed, match="fuel exhausted"):
