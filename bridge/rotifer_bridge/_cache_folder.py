@@ -41,10 +41,11 @@ def kept(cache_dir: str, name: str) -> bytes | None:
             not stat.S_ISREG(status.st_mode)
             or stat.S_IMODE(status.st_mode) != 0o600
             or status.st_uid != os.geteuid()
+            or status.st_size > MAX_BYTES
         ):
             return None
         with open(fd, "rb", buffering=0, closefd=False) as file:
-            return file.read()
+            return file.read(MAX_BYTES)
     except OSError:
         return None
     finally:

@@ -145,6 +145,17 @@ def test_a_file_that_others_can_reach(sandbox, compiled, kept, mode):
     assert 0o600 == kept().stat().st_mode & 0o777
 
 
+def test_a_file_larger_than_the_cache(sandbox, compiled, kept):
+    """A file with holes that takes no disk would take memory: it is not read."""
+    sandbox.run(ONE)
+    with open(kept(), "ab") as file:
+        file.truncate(64 << 30)  # more than any machine of ours has
+
+    assert 1 == sandbox.run(ONE)
+    assert 2 == len(compiled)
+    assert kept().stat().st_size < 1 << 20
+
+
 def test_links(sandbox, compiled, kept, tmp_path):
     """A link in the place of the file, or of the folder, is not followed."""
     sandbox.run(ONE)
