@@ -61,16 +61,18 @@ class FileTrail:
         """
         try:
             while self._opened():
-                for raw in self._whole_lines():
-                    fields = self._parse(raw)
-                    if fields is not None:
-                        yield fields
+                yield from self._new()
                 if self._is_named():
                     return
+                yield from self._new()  # what came between the last look and the rename
+                self.close()
         except OSError as error:
             raise StorageError(
                 f"the audit log {self._path} cannot be read: {error.strerror or error}"
             ) from error
+
+    def _new(self) -> Iterator[dict[str, Any]]:
+        return filter(None, map(self._parse, self._whole_lines()))
 
     def _opened(self) -> bool:
         if self._fd is None:
@@ -82,14 +84,9 @@ class FileTrail:
         return True
 
     def _is_named(self) -> bool:
-        """Whether the file that was read to its end is still the one; if not, it is let go."""
+        """Whether the file that was read to its end is still the one."""
         assert self._fd is not None, "it was opened"
-        if self._files.same_file(self._fd, self._path):
-            return True
-        # What was appended between the last look and the rename is read first.
-        if self._files.size(self._fd) <= self._offset:
-            self.close()
-        return False
+        return self._files.same_file(self._fd, self._path)
 
     def _whole_lines(self) -> Iterator[bytes]:
         """Lines that have their end; a torn one waits for it, and is read again."""
