@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from rotifer_bridge._runnable import agent_fault
-from rotifer_bridge.errors import AgentError, CompositionFailed, RotiferError, RunError
+from rotifer_bridge.errors import (
+    AgentError,
+    CompositionFailed,
+    GeneError,
+    RotiferError,
+    RunError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -193,10 +199,12 @@ def _try_pools(genes: Genes, given: bytes) -> dict[str, Any]:
         for domain, names in pools.items():
             whys = []
             for name in fitness.order(domain, names):
-                genes.prepare(name)
                 try:
+                    genes.prepare(name)
                     text, value = genes.run(name, given)
-                except RunError as error:
+                except (GeneError, RunError) as error:
+                    if isinstance(error, GeneError):  # it will be no better the next time
+                        genes.note(error.message)
                     outcomes.append((domain, name, False))
                     whys.append(error.message)
                     continue

@@ -113,6 +113,29 @@ def test_a_refusal_is_a_failure(pool):
         assert "b" == agent.run({}).output["d"]["by"]
 
 
+@pytest.mark.parametrize(
+    ("files", "fields", "words"),
+    [
+        ({"index.ts": "export const express = ( => 1;"}, {}, "could not be loaded"),
+        ({"index.ts": "@d class A {}"}, {}, "decorators cannot be run"),
+        ({}, {"inputSchema": {"$ref": "#/nowhere"}}, "inputSchema cannot be used"),
+        ({}, {"fidelity": "Hybrid", "network": []}, "network is not an object"),
+    ],
+)
+def test_a_gene_that_cannot_be_made_ready_is_a_failure(pool, files, fields, words):
+    """The next gene takes over, the warning says what is wrong with the first."""
+    bench = pool({"a": ("d", SAYS), "b": ("d", SAYS)})
+    bench.gene("a", files, domain="d", **fields)
+    notes = []
+
+    with bench.project().agent("keeper") as agent:
+        result = agent.run({}, on_note=notes.append)
+
+    assert "b" == result.output["d"]["by"]
+    assert {"a": 0.35, "b": 0.55} == fitness(bench)["fitness"]
+    assert any(words in note for note in notes), notes
+
+
 def test_strict_ends_the_run(pool):
     """With strict, an input that does not fit is a mistake of the caller, not of a gene."""
     bench = pool({"a": ("d", SAYS)})
