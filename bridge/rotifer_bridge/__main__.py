@@ -37,9 +37,9 @@ def _interrupted(*_: object) -> None:
 
     An exception would do for most moments; raised while a module is imported it can be lost.
     """
-    started = sys.modules.get("rotifer_bridge._launch")
-    if started is not None:
-        started.end_all()
+    end_all = getattr(sys.modules.get("rotifer_bridge._launch"), "end_all", None)
+    if end_all is not None:  # not there, or half imported: nothing has been started
+        end_all()
     os._exit(_INTERRUPTED)
 
 

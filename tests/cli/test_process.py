@@ -99,6 +99,53 @@ def test_ctrl_c(bench):
         assert b"Traceback" not in process.stderr.read()
 
 
+# Interrupts the command in the middle of importing the module that is named first.
+INTERRUPTED = """
+import os, signal, sys
+
+chosen = sys.argv.pop(1)
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == chosen:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+from rotifer_bridge.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "rotifer_bridge._foresee",
+        "rotifer_bridge._grants",
+        "rotifer_bridge._sandbox",
+        "rotifer_bridge._spawn",
+        "rotifer_bridge._transformer_start",
+        "rotifer_bridge._cli",
+        "rotifer_bridge._warm",
+        "rotifer_engine",
+    ],
+)
+def test_ctrl_c_while_modules_are_imported(bench, module):
+    """Exit code 130 and no stack, also where what ends the processes is half imported."""
+    bench.gene("one")
+    bench.record(1, "keeper", ("one",))
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, module, "agent", "run", "keeper"],
+        cwd=bench.root,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+
+    assert (130, "", "") == (done.returncode, done.stdout, done.stderr)
+
+
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {}])
 def test_colors_only_where_they_are_wanted(bench, env):
     """On a terminal the word error is colored, unless NO_COLOR or TERM=dumb."""
