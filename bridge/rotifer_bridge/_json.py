@@ -2,7 +2,7 @@
 
 Python's reader is laxer than JSON (``NaN``, ``Infinity``) and speaks in offsets; users of the
 reference met raw stacks for a byte order mark. Here a BOM is accepted, what is not JSON is refused
-with line and column, and the message never echoes the text.
+with line and column, and the message echoes no text of it but a name or a number.
 """
 
 from __future__ import annotations
@@ -41,8 +41,31 @@ _DECODER = json.JSONDecoder(
 )
 
 
-def parse_json(data: bytes | str) -> Any:
+def _each_once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose every name stands there once: readers differ in which of two they take."""
+    found: dict[str, Any] = {}
+    for name, value in fields:
+        if name in found:
+            raise NotJSON(f"the name {name[:60]!a} stands twice in one object")
+        found[name] = value
+    return found
+
+
+_STRICT_DECODER = json.JSONDecoder(
+    parse_constant=_refuse_constant,
+    parse_int=_parse_int,
+    parse_float=_parse_float,
+    object_pairs_hook=_each_once,
+)
+
+
+def parse_json(data: bytes | str, *, once: bool = False) -> Any:
     """The value of a JSON text; a leading byte order mark is accepted.
+
+    Args:
+        data: the text, or its UTF-8.
+        once: whether a name that stands twice in one object is refused; else the last one counts,
+            as in JavaScript.
 
     Raises:
         NotJSON: it is not UTF-8, not JSON, or nested too deeply to be read.
@@ -57,7 +80,7 @@ def parse_json(data: bytes | str) -> Any:
             raise NotJSON(f"not UTF-8: byte 0x{data[error.start]:02x} in line {line}") from None
     text = text.removeprefix("\ufeff")
     try:
-        return _DECODER.decode(text)
+        return (_STRICT_DECODER if once else _DECODER).decode(text)
     except json.JSONDecodeError as error:
         if not text.strip():
             raise NotJSON("it is empty") from None

@@ -192,7 +192,8 @@ def run(state: State, asked: Asked) -> object:
     if not 0 < seconds <= RUN_SECONDS_MAX:
         raise Refused(
             "INVALID_REQUEST",
-            f"timeLimit is {seconds:g} s; it must be more than 0 and at most {RUN_SECONDS_MAX}",
+            f"timeLimit is {_shown(seconds)} s; it must be more than 0 and at most "
+            f"{RUN_SECONDS_MAX}",
         )
     warnings: list[str] = []
     log = _Log()
@@ -210,6 +211,11 @@ def run(state: State, asked: Asked) -> object:
         "log": log.lines,
         "logLinesDropped": log.dropped,
     }
+
+
+def _shown(number: float) -> str:
+    """A number as it may stand in a message: a whole one can be larger than any float."""
+    return f"{number:g}" if abs(number) < 10**20 else "a number of more than 20 digits"
 
 
 class _Log:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_to_bytes
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -79,7 +80,7 @@ def _refusal(refused: Refused) -> Response:
 
 
 class _Gate:
-    """Refuses what is too long, and what was sent to another machine's name (DNS rebinding).
+    """Refuses what is too long or no text, or was sent to another machine's name (DNS rebinding).
 
     Args:
         app: what answers the rest.
@@ -108,6 +109,10 @@ class _Gate:
                 f"the request's head is {size:,} bytes; the limit is {HEAD_BYTES:,}",
                 {"connection": "close"},
             )
+        if not (_is_utf8(scope["raw_path"]) and _is_utf8(scope["query_string"])):
+            return Refused(
+                "INVALID_REQUEST", "the bytes of the address, after its percent signs, are no UTF-8"
+            )
         if not self._loopback:
             return None
         hosts = [value for name, value in headers if name == b"host"]
@@ -117,6 +122,17 @@ class _Gate:
             "WRONG_HOST",
             "the Host header does not name this machine; use 127.0.0.1, [::1] or localhost",
         )
+
+
+def _is_utf8(part: bytes) -> bool:
+    """Whether a part of an address is text: frameworks put U+FFFD for what is none."""
+    if b"%" not in part:
+        return True  # what is not ASCII was no request at all
+    try:
+        unquote_to_bytes(part).decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 class _Turns:
@@ -188,7 +204,10 @@ def _work_of(state: State, call: Call, log: Log) -> Work:
 
     def answered(found: object) -> tuple[int, bytes]:
         if not isinstance(found, Exception):
-            return call.status, _dumps(found)
+            try:
+                return call.status, _dumps(found)
+            except (ValueError, TypeError, RecursionError) as error:  # what no JSON can say
+                found = error
         fault = fault_of(found)
         if fault is None:
             log.fault(f"{call.method} {call.path}", found)
@@ -199,18 +218,21 @@ def _work_of(state: State, call: Call, log: Log) -> Work:
         return fault.status, error_body(fault.code, message)
 
     def work(asked: Sequence[Asked]) -> list[tuple[int, bytes]]:
-        return [answered(found) for found in _found(state, call, asked)]
+        return [answered(found) for found in _found(state, call, asked, log)]
 
     return work
 
 
-def _found(state: State, call: Call, asked: Sequence[Asked]) -> Sequence[object]:
+def _found(state: State, call: Call, asked: Sequence[Asked], log: Log) -> Sequence[object]:
     """What each call gives, or the error that it ends with: one's fault is not another's."""
     if call.together is not None:
         try:
             return call.together(state, asked)
         except Exception as error:  # noqa: BLE001 - nor is it the service's end
-            return [error] * len(asked)
+            if len(asked) == 1:
+                return [error]
+            # Whose it is shows when each is alone; to write again what was written is harmless.
+            log.fault(f"{len(asked):,} of {call.method} {call.path} together", error)
     found: list[object] = []
     for one in asked:
         try:

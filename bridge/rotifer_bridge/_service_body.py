@@ -60,10 +60,10 @@ def value_of(body: bytes) -> Any:
     """The JSON value of a body, whatever its content type says.
 
     Raises:
-        Refused: it is none; the message has the line and the column.
+        Refused: it is none, and the message has the line and the column; or a field stands twice.
     """
     try:
-        return parse_json(body)
+        return parse_json(body, once=True)
     except NotJSON as error:
         raise Refused("INVALID_REQUEST", f"the body is not JSON: {error}") from None
 

@@ -105,10 +105,15 @@ def clear(state: State, asked: Asked) -> object:
 
 def _bound(token: Token, actor: object) -> None:
     """Refuse an actor that the token is not bound to, be there anything of it or not."""
-    if actor in {None, ""}:
+    if _is_none(actor):
         return
     if token.kind != "actor" or token.bound["actor"] != actor:
         raise Refused("FORBIDDEN", "this token is not for that actor")
+
+
+def _is_none(actor: object) -> bool:
+    """Whether no actor was named; of a body it may be a value of any type, which engines refuse."""
+    return actor is None or actor == ""
 
 
 def _may_change(token: Token, layer: object, actor: object) -> None:
@@ -122,5 +127,5 @@ def _may_change(token: Token, layer: object, actor: object) -> None:
         return
     if rule.owner:
         _bound(token, actor if isinstance(actor, str) else None)
-    elif actor in {None, ""} and token.kind != "admin":
+    elif _is_none(actor) and token.kind != "admin":
         raise Refused("FORBIDDEN", f"{layer} is written and cleared with an administrator's token")

@@ -29,7 +29,14 @@ EVERY_CALL = (
 WITH_BODY = ("BODY_TOO_LARGE",)
 
 _JSON = "application/json"
-_NOBODY = ("NOT_FOUND", "METHOD_NOT_ALLOWED", "REQUEST_TIMEOUT", "WRONG_HOST", "BUSY")
+_NOBODY = (
+    "INVALID_REQUEST",
+    "NOT_FOUND",
+    "METHOD_NOT_ALLOWED",
+    "REQUEST_TIMEOUT",
+    "WRONG_HOST",
+    "BUSY",
+)
 
 
 def codes_of(call: Call) -> list[str]:

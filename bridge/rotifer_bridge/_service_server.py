@@ -44,7 +44,7 @@ RUNS_SECONDS = 3
 """How long runs of agents have of these."""
 BACKLOG = 1_024
 
-_KEEP_ALIVE_SECONDS = 15
+_KEEP_ALIVE_SECONDS = 60  # never comes: silence ends after `Limits.head_seconds`
 # Descriptors that are not connections: the store's, the workers' pipes, the logs.
 _DESCRIPTORS_KEPT = 512
 _INTERRUPTED = 130

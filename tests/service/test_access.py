@@ -146,14 +146,42 @@ def test_what_there_is_not(ask, method, path, status, code):
         (b'{"key": NaN}', "NaN is not JSON"),
         (b"[" * 200_000, "nested too deeply"),
         (b'{"key": 1e999}', "out of range"),
+        (b'{"key": "a", "key": "b"}', "the name 'key' stands twice in one object"),
+        (
+            b'{"key": {"a": [{"\xc3\xbc": 1, "b": 2, "\xc3\xbc": 1}]}}',
+            "the name '\\xfc' stands twice",
+        ),
     ],
 )
 def test_what_is_no_json_is_400_with_its_place(ask, shared, body, said):
-    """Line and column, and nothing of the text."""
+    """Line and column or a name, and no value of it."""
     answer = ask("POST", "/agents/keeper/memory/read", body, shared.notes)
 
     assert (400, "INVALID_REQUEST") == (answer.status, answer.code)
     assert said in answer.message
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/agents/keeper/memory?key=%FF", "/agents/keeper/memory?key=a%C3", "/agents/%ED%A0%80/memory"],
+)
+def test_an_address_that_is_no_text_is_refused(ask, shared, path):
+    """Nothing takes the place of bytes that are no UTF-8: another entry would be deleted."""
+    answer = ask("DELETE", path, token=shared.deployer)
+
+    assert (400, "INVALID_REQUEST") == (answer.status, answer.code)
+    assert "no UTF-8" in answer.message
+
+
+def test_a_head_is_a_get_without_its_body(ask, shared):
+    """The same token, status and length; every address with a GET has one."""
+    got = ask("GET", AGENTS, token=shared.deployer)
+    head = ask("HEAD", AGENTS, token=shared.deployer)
+
+    assert (got.status, None) == (head.status, head.value)
+    assert got.headers["content-length"] == head.headers["content-length"]
+    assert 401 == ask("HEAD", AGENTS).status
+    assert 403 == ask("HEAD", AGENTS, token=shared.alice).status
 
 
 def test_headers_of_every_answer(ask):

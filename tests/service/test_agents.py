@@ -97,6 +97,7 @@ def test_an_agent_stays_warm_until_its_files_change(cell):
         (RUN, {"input": {"sleep": 5_000}, "timeLimit": 0.2}, (504, "TIMED_OUT")),
         (RUN, {"timeLimit": 0}, (400, "INVALID_REQUEST")),
         (RUN, {"timeLimit": 601}, (400, "INVALID_REQUEST")),
+        (RUN, {"timeLimit": 10**350}, (400, "INVALID_REQUEST")),
         (RUN, {"timeLimit": "5"}, (400, "INVALID_REQUEST")),
         (RUN, {"timeLimit": True}, (400, "INVALID_REQUEST")),
         (RUN, {"strict": 1}, (400, "INVALID_REQUEST")),

@@ -149,6 +149,18 @@ def test_a_silent_connection(cell):
     assert "no request came on it within 0.3 s" in service.log()
 
 
+def test_silence_after_an_answer(cell):
+    """Between two requests the same time counts as before the first."""
+    service = cell.serve_with(head=0.3)
+    with dial(service) as connection:
+        connection.sendall(HEALTH)
+        took, said = until_closed(connection)
+
+    assert took < 5
+    assert said.startswith(b"HTTP/1.1 200")
+    assert said.endswith(b'{"status":"ok"}')
+
+
 def test_a_second_request_that_never_ends(cell):
     """The deadline also runs for a head after the first request."""
     service = cell.serve_with(head=0.3)
