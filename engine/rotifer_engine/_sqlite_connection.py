@@ -20,6 +20,7 @@ from rotifer_engine._files import FileSystem
 from rotifer_engine._sqlite_errors import is_busy, storage_error
 from rotifer_engine._sqlite_schema import see_to_schema
 from rotifer_engine._sqlite_text import BEGIN, META
+from rotifer_engine._turns import Turn, turn_of
 from rotifer_engine.errors import StorageError
 
 __all__ = ["Connections", "Link"]
@@ -83,13 +84,19 @@ class Link:
         self.identity = owner.file_identity()
         self.owner = owner
         self._writing = False
+        self._turn: Turn
 
     def begin(self) -> None:
         """Take the file's write lock, waiting for it as long as the store allows."""
         self.lock.acquire()
         try:
-            self._see_that_file_is_there()
-            self.owner.patiently(lambda: self.main.execute(BEGIN))
+            self._turn = self.owner.take_turn()
+            try:
+                self._see_that_file_is_there()
+                self.owner.patiently(lambda: self.main.execute(BEGIN))
+            except BaseException:
+                self._turn.give()
+                raise
         except BaseException:
             self.lock.release()
             raise
@@ -142,6 +149,7 @@ class Link:
             # Whatever state it is in, closing the connection ends the transaction.
             self.close()
         finally:
+            self._turn.give()
             self.lock.release()
 
     def close(self) -> None:
@@ -210,6 +218,20 @@ class Connections:
                     raise self.failure(error) from error
             time.sleep(_NAP_S)
 
+    def take_turn(self) -> Turn:
+        """Wait until no other thread of this process writes to the file.
+
+        Raises:
+            StorageError: one kept it for too long.
+        """
+        turn = turn_of(self.path)
+        if not turn.take(self._busy_timeout_ms / 1000):
+            raise StorageError(
+                f"the memory file {self.path} is locked: another thread of this program kept it "
+                f"for the {self._busy_timeout_ms / 1000:g} s that we waited; try again"
+            )
+        return turn
+
     # ---- one statement, outside a transaction
 
     def fetch_one(self, statement: str, arguments: Arguments) -> tuple[Any, ...] | None:
@@ -246,7 +268,11 @@ class Connections:
                 if link.relaxed is None:
                     link.relaxed = self._connect(durable=False)
                 connection = link.relaxed
-            self.patiently(lambda: connection.execute(statement, arguments))
+            turn = self.take_turn()
+            try:
+                self.patiently(lambda: connection.execute(statement, arguments))
+            finally:
+                turn.give()
 
     def checkpoint(self) -> bool:
         """Move the write-ahead log into the file and empty it, unless somebody is using it.
