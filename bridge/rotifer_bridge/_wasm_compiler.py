@@ -7,8 +7,10 @@ has limits and can be ended; what it hands back is machine code of our own makin
 
 from __future__ import annotations
 
+import ctypes
 import os
 import resource
+import signal
 import sys
 
 from rotifer_bridge import _wasm_api as api
@@ -21,11 +23,12 @@ COMPILE_SECONDS = 60.0
 """[ours]"""
 _CHILD_BYTES = 2 * 1024 * 1024 * 1024
 _REFUSED = 3
+_PR_SET_PDEATHSIG = 1
 
 # The child finds the packages where we did, wherever it is started.
 _SCRIPT = """\
 import sys
-sys.path[:] = sys.argv[1:]
+sys.path[:] = sys.argv[2:]
 from rotifer_bridge._wasm_compiler import main
 main()
 """
@@ -45,7 +48,7 @@ def compile_apart(wasm: bytes, *, seconds: float = COMPILE_SECONDS) -> bytes:
 
     try:
         done = subprocess.run(  # noqa: S603 - this very Python
-            [sys.executable, "-c", _SCRIPT, *sys.path],
+            [sys.executable, "-c", _SCRIPT, str(os.getpid()), *sys.path],
             input=wasm,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -68,6 +71,10 @@ def compile_apart(wasm: bytes, *, seconds: float = COMPILE_SECONDS) -> bytes:
 
 def main() -> None:
     """The child: a module on standard input, machine code on standard output."""
+    # Whoever would end it when its time is up may be killed first.
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != int(sys.argv[1]):
+        os._exit(1)
     resource.setrlimit(resource.RLIMIT_DATA, (_CHILD_BYTES, _CHILD_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:

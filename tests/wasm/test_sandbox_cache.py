@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -275,6 +277,53 @@ def test_a_module_that_takes_too_long():
     with pytest.raises(api.Refused, match=r"it takes more than 0\.3 s to compile"):
         compile_apart(slow(200_000), seconds=0.3)
     assert time.monotonic() - started < 10
+
+
+ABANDONED = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from tests.wasm.test_sandbox_cache import slow
+from rotifer_bridge._wasm_compiler import compile_apart
+compile_apart(slow(800_000))  # a minute and more
+"""
+
+
+def test_a_killed_supervisor_leaves_no_compiler_behind():
+    """The child ends with whoever would have ended it, at whatever moment that is killed."""
+    for moment in (0, 1, 40):
+        process = subprocess.Popen([sys.executable, "-c", ABANDONED, os.getcwd()])
+        try:
+            child = until(lambda pid=process.pid: children(pid))[0]
+            until(lambda child=child, moment=moment: ticks(child) > moment)
+        finally:
+            process.kill()
+            process.wait()
+        until(lambda child=child: ticks(child) is None)
+
+
+def until(found):
+    """What a function gives once it gives something; a look every few milliseconds."""
+    for _ in range(2_000):
+        if seen := found():
+            return seen
+        time.sleep(0.01)
+    raise AssertionError("20 s were not enough")
+
+
+def children(pid):
+    """The processes that a process started."""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return file.read().split()
+
+
+def ticks(pid):
+    """Hundredths of a second that a process has worked; None once it has ended."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if fields[0] in "ZX" else 1 + int(fields[11]) + int(fields[12])
 
 
 def test_a_module_that_takes_too_much(monkeypatch):
