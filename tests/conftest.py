@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 
 import pytest
 
@@ -13,6 +14,10 @@ OPEN = {"type": "object"}
 
 # The strongest sandbox of the machine, as always; who names it is not told once where it is weaker.
 os.environ.setdefault("ROTIFER_SANDBOX", "bubblewrap")
+
+# A shell starts `make test &` with Ctrl-C ignored, and so is every process that the tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -47,21 +47,32 @@ class SetAside:
     def __init__(self, on_raise: Callable[[BaseException], object]) -> None:
         self._on_raise = on_raise
         self._handlers: dict[int, Any] = {}
+        self._over = False
 
     def __enter__(self) -> None:
         if threading.get_ident() != threading.main_thread().ident:
             return  # no handler ever runs here
-        for number in _SIGNALS:
-            handler = _signal.getsignal(number)
-            if callable(handler):
-                self._handlers[number] = handler
-                _signal.signal(number, self._call)
+        try:
+            for number in _SIGNALS:
+                handler = _signal.getsignal(number)
+                if callable(handler):
+                    self._handlers[number] = handler
+                    _signal.signal(number, self._call)
+        except BaseException:  # a handler raised that had not been wrapped yet
+            self.__exit__()
+            raise
 
     def __exit__(self, *exc: object) -> None:
+        # From here on a handler raises as ever: one that interrupts the loop leaves others wrapped,
+        # and they must not keep to themselves what is for the rest of the program.
+        self._over = True
         for number, handler in self._handlers.items():
             _signal.signal(number, handler)
 
     def _call(self, number: int, frame: object) -> None:
+        if self._over:
+            self._handlers[number](number, frame)
+            return
         try:
             self._handlers[number](number, frame)
         except BaseException as error:  # noqa: BLE001 - whatever it is

@@ -14,7 +14,8 @@ import threading
 import pytest
 from tests.wasm.conftest import PAGE, V2, Call, calling, quoted, wasm
 
-from rotifer_bridge.errors import GeneError, GeneFailed, RunError, RunTimedOut
+from rotifer_bridge._wasm_signals import SetAside
+from rotifer_bridge.errors import GeneError, GeneFailed, RunError
 from rotifer_engine import Caller
 
 SIZE = 4 * PAGE
@@ -632,27 +633,71 @@ def test_closed_by_its_own_log(sandbox):
         gene.run(b"{}", time_limit=20)
 
 
-@pytest.mark.parametrize("body", ["(loop (br 0)) (i32.const 0)", "(loop (call $log (i32.const 0) (i32.const 0)) (br 0)) (i32.const 0)"])  # fmt: skip
+LOG = "(call $log (i32.const 0) (i32.const 1))"
+
+
+@pytest.mark.parametrize("body", [f"{LOG} (loop (br 0)) (i32.const 0)", f"(loop {LOG} (br 0)) (i32.const 0)"])  # fmt: skip
 def test_interrupted(sandbox, body):
     """Ctrl-C ends a run at once, whether it computes or calls; it is not lost."""
     gene = sandbox.load(express(body, HEAD), fuel=10**15)
-    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    begun = threading.Event()
+    gene.on_log = lambda *_: begun.set()
+    thread = threading.Thread(target=lambda: begun.wait(30) and os.kill(os.getpid(), signal.SIGINT))
+    thread.start()
 
     with pytest.raises(KeyboardInterrupt):
-        gene.run(b"{}", time_limit=30)
+        gene.run(b"{}", time_limit=60)
+    thread.join()
+
+
+def test_interrupted_on_the_way_out():
+    """Where putting handlers back was interrupted, the one that is left raises as it ever did."""
+    told = []
+
+    def stop(*_):
+        raise ZeroDivisionError
+
+    before = signal.signal(signal.SIGUSR1, stop)
+    try:
+        with SetAside(told.append):
+            wrapper = signal.getsignal(signal.SIGUSR1)
+            signal.raise_signal(signal.SIGUSR1)
+        assert [ZeroDivisionError] == [type(error) for error in told]
+        assert stop is signal.getsignal(signal.SIGUSR1)
+
+        signal.signal(signal.SIGUSR1, wrapper)
+        with pytest.raises(ZeroDivisionError):
+            signal.raise_signal(signal.SIGUSR1)
+        assert 1 == len(told)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
 
 
 def test_a_signal_that_does_no_harm(sandbox):
     """A handler that raises nothing is called during the run, which goes on."""
     seen = []
+
+    class GoesOn(Exception):
+        pass
+
+    def look(*_):
+        begun.set()
+        thread.join(0.01)
+        if seen:
+            raise GoesOn
+
+    begun = threading.Event()
     before = signal.signal(signal.SIGUSR1, lambda *_: seen.append("usr1"))
+    thread = threading.Thread(target=lambda: begun.wait(30) and os.kill(os.getpid(), signal.SIGUSR1))  # fmt: skip
     try:
-        gene = sandbox.load(express("(loop (br 0)) (i32.const 0)"), fuel=10**15)
-        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGUSR1)).start()
-        with pytest.raises(RunTimedOut):
-            gene.run(b"{}", time_limit=0.4)
+        gene = sandbox.load(express(f"(loop {LOG} (br 0)) (i32.const 0)", HEAD), fuel=10**15)
+        gene.on_log = look
+        thread.start()
+        with pytest.raises(GoesOn):
+            gene.run(b"{}", time_limit=60)
         assert ["usr1"] == seen
     finally:
+        thread.join()
         signal.signal(signal.SIGUSR1, before)
 
 
