@@ -39,7 +39,9 @@ def gene_fault(gene: Gene, *, sandbox: bool = True) -> Fault | None:
         return None if _wasmtime_is_there() else _no_wasmtime(gene)
     if gene.entry is None:
         help_ = "write index.ts (or index.js, index.mjs) with an 'express' function"
-        if "gene.wasm" in gene.files:
+        if gene.compiled:
+            help_ = "it is WASM alone, and runs without --no-sandbox"
+        elif "gene.wasm" in gene.files:
             help_ = f"make a gene of its module: rotifer compile {gene.name}"
         return f"gene {shown(gene.name)} has no source", help_
     return None

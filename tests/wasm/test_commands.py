@@ -113,12 +113,13 @@ def test_run_denies_the_memory(bench):
 
 def test_no_source_for_no_sandbox(bench):
     """E0051 where a compiled gene has no source to run under Node."""
-    bench.gene("w", {"gene.ir.wasm": modules.echo()})
+    bench.gene("w", {"gene.ir.wasm": modules.echo(), "gene.wasm": modules.echo()})
 
     done = shell(bench, "run", "w", "--no-sandbox")
 
     assert (1, "") == (done.returncode, done.stdout)
     assert done.stderr.startswith("error[E0051]: gene 'w' has no source")
+    assert "help: it is WASM alone, and runs without --no-sandbox" in done.stderr
 
 
 MISSING = "import sys; sys.modules['wasmtime'] = None\n" + WITNESS
