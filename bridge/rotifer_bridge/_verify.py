@@ -119,7 +119,7 @@ def _memory_oddities(layout: Layout) -> list[str]:
 def _unknown_imports(layout: Layout) -> list[str]:
     modules = dict.fromkeys(item.module for item in layout.imports)
     return [
-        f"it imports from {printable(module[:200])!r}, which is not known"
+        f"it imports from '{printable(module[:200])}', which is not known"
         for module in modules
         if module not in IMPORT_MODULES and not module.startswith(EXTENSIONS)
     ]
