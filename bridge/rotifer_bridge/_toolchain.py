@@ -13,7 +13,8 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from rotifer_bridge._names import shown
-from rotifer_bridge.errors import GeneError
+from rotifer_bridge._node import find_node
+from rotifer_bridge.errors import GeneError, NodeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,6 +79,7 @@ def compile_typescript(gene: Gene, entry: str, root: str) -> bytes:
             "TypeScript compiled to WASM gets its input only",
         )
     esbuild, javy = (tools[name] or "" for name in _TOOLS)
+    environment = _with_node(root)
     with tempfile.TemporaryDirectory(prefix="rotifer-compile-") as folder:
         script, bundle, module = (
             os.path.join(folder, name) for name in ("entry.mjs", "bundle.js", "module.wasm")
@@ -96,9 +98,11 @@ def compile_typescript(gene: Gene, entry: str, root: str) -> bytes:
                 "--target=es2020",
                 f"--outfile={bundle}",
             ],
+            environment,
         )
-        verb = "build" if _knows(javy, "build") else "compile"  # Javy's word up to version 4
-        _run(gene, where, [javy, verb, bundle, "-o", module])
+        # Javy's word was another one up to version 4.
+        verb = "build" if _knows(javy, "build", environment) else "compile"
+        _run(gene, where, [javy, verb, bundle, "-o", module], environment)
         try:
             with open(module, "rb") as file:
                 return file.read()
@@ -110,12 +114,23 @@ def _find(name: str, root: str) -> str | None:
     return shutil.which(name) or shutil.which(name, path=os.path.join(root, "node_modules", ".bin"))
 
 
-def _knows(javy: str, verb: str) -> bool:
+def _with_node(root: str) -> dict[str, str]:
+    """The environment of a tool: what npm puts into node_modules may be a script for Node."""
+    try:
+        folder = os.path.dirname(find_node(root).path)
+    except NodeError:
+        return dict(os.environ)
+    path = os.environ.get("PATH", os.defpath)
+    return {**os.environ, "PATH": f"{path}{os.pathsep}{folder}"}
+
+
+def _knows(javy: str, verb: str, environment: dict[str, str]) -> bool:
     import subprocess
 
     try:
         done = subprocess.run(  # noqa: S603 - the user's own tool
             [javy, verb, "--help"],
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -127,13 +142,14 @@ def _knows(javy: str, verb: str) -> bool:
     return done.returncode == 0
 
 
-def _run(gene: Gene, where: str, command: Sequence[str]) -> None:
+def _run(gene: Gene, where: str, command: Sequence[str], environment: dict[str, str]) -> None:
     import subprocess
 
     tool = os.path.basename(command[0])
     try:
         done = subprocess.run(  # noqa: S603 - the user's own tool
             command,
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

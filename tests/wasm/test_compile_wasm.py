@@ -258,6 +258,20 @@ def test_typescript(cli, bench, tools, folder, verb):
     assert 1 == bench.project().agent("keeper").run({}).output
 
 
+def test_tools_that_are_scripts_for_node(cli, bench, tools):
+    """What npm installs may need a Node: it finds ours where PATH has none."""
+    bench.gene("g", outputSchema=True)
+    tools(javy=javy(bench))
+    bench.put("node_modules/.bin/esbuild", """#!/usr/bin/env node
+const { readFileSync, writeFileSync } = require('fs');
+writeFileSync(process.argv.at(-1).split('=')[1], 'bundled ' + readFileSync(process.argv[2]));
+""", 0o755)  # fmt: skip
+
+    done = cli("compile", "g")
+    assert (0, "") == (done.code, done.err)
+    assert bench.project().gene("g").compiled
+
+
 @pytest.mark.parametrize(
     ("there", "missing"),
     [((), "esbuild and javy are"), (("esbuild",), "javy is"), (("javy",), "esbuild is")],
