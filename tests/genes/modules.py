@@ -96,6 +96,27 @@ def meeting(mine, theirs):
     )
 
 
+def crowding():
+    """One that writes an entry under a key of its run's own, and waits until there is another."""
+    return wat(
+        f"""(module {IMPORTS}
+      (import "rotifer" "readContext"
+        (func $context (param i32 i32 i32 i32) (result i32)))
+      (memory (export "memory") 2 1024)
+      {text(65536, "trace_id")} {text(66000, '{"key":')} {text(66041, ',"value":"","category":"CACHE"}')}
+      {text(67000, '"there are two"')}
+      (func (export "express") (param i32 i32) (result i32)
+        (drop (call $context
+          (i32.const 65536) (i32.const 8) (i32.const 66007) (i32.const 34)))
+        (drop (call $write
+          (i32.const 66000) (i32.const 72) (i32.const 80000) (i32.const 4000)))
+        (loop $alone ;; one entry takes some 500 bytes
+          (br_if $alone (i32.gt_s (i32.const 700)
+            (call $query (i32.const 0) (i32.const 0) (i32.const 80000) (i32.const 4000)))))
+        (i32.const 67000)))"""
+    )
+
+
 def judging(digit, then):
     """One that does something else to an input that begins with this digit; else it echoes."""
     return gene(

@@ -111,6 +111,29 @@ def test_run_denies_the_memory(bench):
     assert not os.path.exists(bench.path(".rotifer", "audit.jsonl"))
 
 
+def test_a_gene_is_told_whose_it_is(bench):
+    """The context has the id of the agent that runs it, and null under ``run``."""
+    from tests.genes.building import wat
+
+    context = wat(
+        '(module (import "rotifer" "readContext" (func $c (param i32 i32 i32 i32) (result i32)))'
+        ' (memory (export "memory") 1) (data (i32.const 1000) "agent_id")'
+        ' (func (export "express") (param i32 i32) (result i32)'
+        " (drop (call $c (i32.const 1000) (i32.const 8) (i32.const 2000) (i32.const 99)))"
+        " (i32.const 2000)))"
+    )
+    bench.gene("w", {"gene.ir.wasm": context}, outputSchema=True)
+    bench.record(1, genome=["w"])
+
+    [in_agent, alone] = [
+        json.loads(shell(bench, *command, "--json").stdout)["output"]
+        for command in (["agent", "run", "keeper"], ["run", "w"])
+    ]
+
+    with bench.project().agent("keeper") as agent:
+        assert (agent.record.id, None) == (in_agent, alone)
+
+
 def test_no_source_for_no_sandbox(bench):
     """E0051 where a compiled gene has no source to run under Node."""
     bench.gene("w", {"gene.ir.wasm": modules.echo(), "gene.wasm": modules.echo()})

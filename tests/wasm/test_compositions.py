@@ -125,6 +125,14 @@ def test_the_same_gene_twice_is_two_branches(play):
     assert {"branch_0": 1, "branch_1": 1, "branch_2": 1} == result.output
 
 
+def test_the_same_gene_twice_truly_runs_at_the_same_time(play):
+    """Each of the two runs waits for what the other one writes."""
+    result = play({"g": modules.crowding()}, {"type": "Par", "merge": "concat"}, genome=["g"] * 2, time_limit=60)  # fmt: skip
+
+    assert {"branch_0": "there are two", "branch_1": "there are two"} == result.output
+    assert 2 == len(play.entries)
+
+
 def test_a_par_calls_back_in_the_thread_that_runs_it(play):
     """Log lines and steps of all branches come to the caller's own thread."""
     seen = []

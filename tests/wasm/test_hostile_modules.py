@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 from tests.wasm.conftest import PAGE, V2, Call, calling, quoted, wasm
@@ -285,6 +286,40 @@ def test_context(sandbox, key, room, expected):
     body = f"(i32.store8 (i32.const 300) (i32.add (i32.const 48) (i32.eq (i32.const {expected}) (call $context (i32.const 100) (i32.const {len(key)}) (i32.const 200) (i32.const {room}))))) (i32.const 300)"
 
     assert 1 == sandbox.run(express(body, HEAD, f'(data (i32.const 100) "{key}")'))
+
+
+def test_the_time_stands_still(sandbox):
+    """Whoever asks for the time, by whatever name and however late, is told the run's start."""
+    head = HEAD.replace("(memory", '(import "rotifer" "logicalTimestamp" (func $now (result i64))) (import "wasi_snapshot_preview1" "clock_time_get" (func $clock (param i32 i64 i32) (result i32))) (memory')  # fmt: skip
+    late = "(call $log (i32.const 0) (i32.const 1))"
+    body = f"""
+    (local $told i64)
+    (i64.store (i32.const 400) (call $now)) {late}
+    (if (i64.ne (call $now) (i64.load (i32.const 400))) (then unreachable)) {late}
+    (drop (call $clock (i32.const 0) (i64.const 0) (i32.const 408)))
+    (if (i64.ne (i64.div_u (i64.load (i32.const 408)) (i64.const 1000000)) (i64.load (i32.const 400)))
+      (then unreachable)) {late}
+    (local.set $size (i32.add (i32.const 200)
+      (call $context (i32.const 100) (i32.const 9) (i32.const 200) (i32.const 64))))
+    (local.set $at (i32.const 200))
+    (loop $next
+      (local.set $told (i64.add (i64.mul (local.get $told) (i64.const 10))
+        (i64.sub (i64.load8_u (local.get $at)) (i64.const 48))))
+      (local.set $at (i32.add (local.get $at) (i32.const 1)))
+      (br_if $next (i32.lt_u (local.get $at) (local.get $size))))
+    (if (i64.ne (local.get $told) (i64.load (i32.const 400))) (then unreachable))
+    (i32.const 200)"""
+    gene = sandbox.load(express(body, head, '(data (i32.const 100) "timestamp")'))
+
+    def pass_time(*_):
+        start = time.time_ns()
+        while time.time_ns() < start + 2_000_000:
+            pass
+
+    gene.on_log = pass_time
+    before = time.time_ns() // 1_000_000
+    told = int(gene.run(b"{}", time_limit=20))
+    assert before <= told <= time.time_ns() // 1_000_000 - 5
 
 
 @pytest.mark.parametrize(

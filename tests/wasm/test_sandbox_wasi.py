@@ -107,6 +107,49 @@ def test_error_numbers(sandbox, call, expected):
     assert f"{expected:02}" == sandbox.run(text(f"(local.set $n {call})"))
 
 
+@pytest.mark.parametrize("stream", ["read (i32.const 0)", "write (i32.const 1)", "write (i32.const 2)"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("at", "size"),
+    [
+        (65_536, 1),
+        (65_535, 2),
+        (0, 65_537),
+        (65_537, 0),
+        (2**31, 16),
+        (2**32 - 1, 1),
+        (2**32 - 1, 2**32 - 1),
+        (1, 2**32 - 1),
+        (2**32 - 16, 32),
+    ],
+)
+def test_a_buffer_outside_the_memory(sandbox, stream, at, size):
+    """One of two buffers that is not in the memory is a fault, and nothing is read or written."""
+    wat = text(f"""
+    (i32.store (i32.const 1024) (i32.const 2048))
+    (i32.store (i32.const 1028) (i32.const 1))
+    (i32.store (i32.const 1032) (i32.const {at}))
+    (i32.store (i32.const 1036) (i32.const {size}))
+    (i32.store8 (i32.const 2048) (i32.const 35))
+    (local.set $n (call ${stream} (i32.const 1024) (i32.const 2) (i32.const 12)))
+    (if (i32.ne (i32.load8_u (i32.const 2048)) (i32.const 35)) (then (unreachable)))""")
+
+    assert "21" == sandbox.run(wat)
+    assert [] == sandbox.logged
+
+
+@pytest.mark.parametrize(("at", "size"), [(65_536, 0), (65_535, 1), (61_440, 4_096)])
+def test_a_buffer_at_the_very_end(sandbox, at, size):
+    """A buffer that ends with the memory is in it."""
+    wat = text(f"""
+    (i32.store (i32.const 1024) (i32.const {at}))
+    (i32.store (i32.const 1028) (i32.const {size}))
+    (local.set $n (i32.mul (i32.const 30)
+      (call $read (i32.const 0) (i32.const 1024) (i32.const 1) (i32.const 12))))
+    (local.set $n (i32.add (local.get $n) (i32.load (i32.const 12))))""")
+
+    assert f"{min(size, 2):02}" == sandbox.run(wat)
+
+
 def test_an_environment_without_anything(sandbox):
     """The environment has no variables."""
     body = """
