@@ -62,6 +62,23 @@ def test_fuel_that_was_used_is_told(sandbox):
     assert (first > 0, first) == (True, gene.fuel_used)
 
 
+def test_fuel_goes_by_the_work(sandbox):
+    """A loop of a thousand rounds uses some thousands; one without an end uses all there is."""
+    rounds = LOOP.replace(
+        "(loop (br 0))",
+        "(local $n i32) (loop (local.set $n (i32.add (local.get $n) (i32.const 1)))"
+        " (br_if 0 (i32.lt_u (local.get $n) (i32.const 1000))))",
+    )
+    gene = sandbox.load(rounds)
+    gene.run(b"{}", time_limit=20)
+    endless = sandbox.load(LOOP, fuel=1_000_000)
+    with pytest.raises(GeneFailed):
+        endless.run(b"{}", time_limit=20)
+
+    assert 4_000 < gene.fuel_used < 10_000
+    assert 1_000_000 == endless.fuel_used
+
+
 WRITES = """
 (module (memory (export "memory") 1) (global $n (mut i32) (i32.const 48))
   (func (export "express") (param i32 i32) (result i32)
