@@ -15,7 +15,9 @@ from rotifer_bridge.errors import GeneError
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError, Validator
 
-__all__ = ["Fault", "check_schema", "faults", "load_library", "needs_library"]
+    from rotifer_bridge._gene import Gene
+
+__all__ = ["Fault", "check_schema", "faults", "load_library", "misfits", "needs_library"]
 
 FAULTS_LIMIT = 20  # a wrong list of a million items is one mistake, not a million lines
 MESSAGE_LIMIT = 300
@@ -74,6 +76,32 @@ def faults(schema: object, value: object, *, where: str | None = None) -> list[F
         )
         return [Fault("$", f"some text or number in it {why}")]
     return found
+
+
+def misfits(gene: Gene, key: str, value: object) -> list[str]:
+    """What does not fit in a gene's input or output: a sentence each.
+
+    Args:
+        gene: whose it is.
+        key: ``inputSchema`` or ``outputSchema``.
+        value: the input or the output.
+
+    Raises:
+        GeneError: the schema cannot be used (E0052).
+    """
+    try:
+        found = faults(gene.phenotype[key], value)
+    except GeneError as error:
+        from rotifer_bridge._text import shown_path
+
+        raise GeneError(
+            f"gene '{gene.name}': its {key} cannot be used: {error.message}",
+            code="E0052",
+            where=shown_path(f"{gene.folder}/phenotype.json"),
+            help=error.help or f"correct the {key}",
+        ) from None
+    what = key.removesuffix("Schema")
+    return [f"gene '{gene.name}': the {what} does not fit its {key}: {fault}" for fault in found]
 
 
 def check_schema(schema: object, *, where: str | None = None) -> None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from rotifer_bridge._failure import REFUSAL, is_refusal, refusal
 from rotifer_bridge._json import NotJSON, parse_json
 from rotifer_bridge._result import Step, elapsed_ms
-from rotifer_bridge._text import shown_path
-from rotifer_bridge.errors import GeneError, GeneFailed, RunError, UsageError
+from rotifer_bridge.errors import GeneFailed, RunError, UsageError
 from rotifer_engine import ABSENT
 
 if TYPE_CHECKING:
@@ -137,22 +135,9 @@ class Turns:
 
     def _check(self, name: str, schema: str, given: bytes) -> None:
         """Check what goes into, or comes out of, a gene against its schema (projects §3)."""
-        from rotifer_bridge._schema import faults
+        from rotifer_bridge._schema import misfits
 
-        gene = self._warm.gene(name)
-        wanted = gene.phenotype.get(schema)
-        what = "input" if schema == "inputSchema" else "output"
-        try:
-            found = faults(wanted, _parsed(name, given))
-        except GeneError as error:
-            raise GeneError(
-                f"gene '{name}': its {schema} cannot be used: {error.message}",
-                code="E0052",
-                where=shown_path(os.path.join(gene.folder, "phenotype.json")),
-                help=error.help or f"correct the {schema}",
-            ) from None
-        for fault in found:
-            message = f"gene '{name}': the {what} does not fit its {schema}: {fault}"
+        for message in misfits(self._warm.gene(name), schema, _parsed(name, given)):
             if self._strict:
                 raise UsageError(message, code="E0052", help="correct it, or run without --strict")
             self.note(message)

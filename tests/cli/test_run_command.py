@@ -179,6 +179,21 @@ def test_schemas_are_warned_of(cli, bench):
     assert "the output does not fit its outputSchema" in done.err
 
 
+@pytest.mark.parametrize("key", ["inputSchema", "outputSchema"])
+def test_a_schema_that_cannot_be_used(cli, bench, key):
+    """Said as `agent run` says it: which gene, which schema, where, and what to do."""
+    bench.gene("g", {"index.ts": ECHO}, **{key: {"type": "objekt"}})
+    bench.record(1, genome=("g",))
+    done, run = cli("run", "g"), cli("agent", "run", "keeper")
+
+    assert (1, "") == (done.code, done.out)
+    assert done.err.startswith(
+        f"error[E0052]: gene 'g': its {key} cannot be used: not a JSON Schema: at $.type"
+    )
+    assert f"\n --> genes/g/phenotype.json\nhelp: correct the {key}\n" in done.err
+    assert done.err == run.err
+
+
 @pytest.mark.parametrize(
     ("argv", "words"),
     [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -96,12 +95,10 @@ def _run(  # noqa: PLR0917 - click hands over one argument an option
 
 def _check(gene: Gene, schema: str, value: object) -> None:
     """Warn of what does not fit, as ``agent run`` does."""
-    from rotifer_bridge._schema import faults
+    from rotifer_bridge._schema import misfits
 
-    what = "input" if schema == "inputSchema" else "output"
-    where = os.path.join(gene.folder, "phenotype.json")
-    for fault in faults(gene.phenotype[schema], value, where=where):
-        warn(f"gene '{gene.name}': the {what} does not fit its {schema}: {fault}")
+    for message in misfits(gene, schema, value):
+        warn(message)
 
 
 def _display(solo: Solo, output: Any, seconds: float) -> bool:
