@@ -15,7 +15,7 @@ from tests.genes import modules
 
 from rotifer_bridge._inmost import inmost
 
-from .shapes import SHAPES, make, suite
+from .shapes import SHAPES, TEXT, make, suite
 
 N = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 # Counts its runs in the memory.
@@ -168,10 +168,7 @@ def test_a_killed_test_leaves_nothing(bench, tmp_path):
         ]
         process.kill()
         process.wait(timeout=10)
-        deadline = time.monotonic() + 5
-        while _lives(worker) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert not _lives(worker)
+        assert ends(worker)
 
     assert [] == os.listdir(temporary)
     assert {"cache"} == set(os.listdir(bench.path(".rotifer")))
@@ -184,6 +181,14 @@ def worker_of(process):
 
     assert node != process.pid
     return node
+
+
+def ends(pid):
+    """Whether a process that was killed is gone soon; the kernel may take its time."""
+    deadline = time.monotonic() + 5
+    while _lives(pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not _lives(pid)
 
 
 def _lives(pid):
@@ -442,7 +447,7 @@ def test_ctrl_c(bench):
         assert 130 == process.wait(timeout=10)
         assert time.monotonic() - sent < 1.5
         assert "Traceback" not in process.stderr.read()
-        assert not _lives(worker)
+        assert ends(worker)
 
 
 def test_watch(bench):
@@ -466,3 +471,50 @@ def test_watch_gives_no_document(cli, bench):
     bench.gene("g")
 
     assert 1 == cli("test", "g", "--watch", "--json").code
+
+
+@pytest.mark.parametrize("name", ["..", "/", "../x"])
+def test_watch_looks_at_genes_only(cli, name):
+    """What is no gene's name is refused before any folder is looked through."""
+    done = cli("test", name, "--watch")
+
+    assert (1, "") == (done.code, done.out)
+    assert "error[E0010]: " in done.err
+
+
+LINES = "".join(f"  sum += text.length % {n} === 0 ? {n} : 1;\n" for n in range(2, 97))
+LONG_GENE = f"""
+let runs = 0;
+export function express({{ text }}: {{ text: string }}): object {{
+  runs += 1;
+  let sum = 0;
+{LINES}
+  return {{ runs, sum }};
+}}
+"""
+# The check that it runs comes first.
+FIFTY = suite(*({"input": {"text": "x" * n}, "expectedSchema": {"properties": {"runs": {"const": n + 2}}}} for n in range(50)))  # fmt: skip
+
+
+def test_fifty_cases_have_one_process(cli, bench):
+    """All runs of a test are made by one Node, so a case costs a run and no start."""
+    bench.gene("g", {"index.ts": LONG_GENE, "testsuite.json": FIFTY}, inputSchema=TEXT)
+    document = one(cli("test", "g", "--json"))
+
+    assert 50 == len(document["suite"]["cases"])
+    assert document["passed"], document
+
+
+@pytest.mark.long
+def test_fifty_cases_take_two_runs_at_most(rotifer, bench):
+    """A suite of 50 cases of a gene of 100 lines takes at most twice the time of one run of it."""
+    bench.gene("g", {"index.ts": LONG_GENE, "testsuite.json": FIFTY}, inputSchema=TEXT)
+    bench.record(1, genome=("g",))
+    taken = {"agent": [], "test": []}
+    for _ in range(15):  # in turn, so that what else the machine does slows both
+        for argv in (("agent", "run", "keeper", "--input", '{"text":"x"}'), ("test", "g")):
+            started = time.perf_counter()
+            assert 0 == rotifer(*argv).code
+            taken[argv[0]].append(time.perf_counter() - started)
+
+    assert min(taken["test"]) <= 2 * min(taken["agent"]), taken

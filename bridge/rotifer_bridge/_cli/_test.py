@@ -44,8 +44,12 @@ def _test(gene: str | None, watch: bool, **given: Any) -> int:
         return _once(project, gene, options)
     if options.as_json:
         raise UsageError("--watch never ends, so it gives no --json document")
+    from rotifer_bridge._examine import NO_PHENOTYPE
+    from rotifer_bridge._names import check_gene_name
     from rotifer_bridge._watch import wait_for_change
 
+    if gene is not None:  # what is no name may lead anywhere, and would be looked through
+        check_gene_name(gene, code=NO_PHENOTYPE)
     while True:
         seen = wait_for_change(project, gene, None)
         try:
