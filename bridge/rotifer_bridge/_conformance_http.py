@@ -31,7 +31,7 @@ from rotifer_engine.conformance import (
     instant,
     with_actors,
 )
-from rotifer_engine.layers import LAYER_ERROR_STATUS, LAYER_ERRORS
+from rotifer_engine.layers import LAYER_ERROR_STATUS, LAYER_ERRORS, agent_of
 
 if TYPE_CHECKING:
     from rotifer_bridge._record import AgentRecord
@@ -112,7 +112,10 @@ class HttpDoor:
         if step.call in {"save_runtime", "refresh"}:
             return ask_layers(stage, step)
         request = with_actors(stage, step)
-        token = self._service.reader(request.get("actor"), request.pop("agent", None))
+        inside = request.pop("agent", None)
+        if step.call in {"save", "clear"}:  # who writes in an agent's room works there
+            inside = agent_of(request.get("namespace") or "") or None
+        token = self._service.reader(request.get("actor"), inside)
         if step.call == "save":
             return self._service.send("POST", "/memory", token, request)
         path = {"list": "/memory", "counts": "/memory/counts", "clear": "/memory/layer"}[step.call]

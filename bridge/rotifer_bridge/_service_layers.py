@@ -2,16 +2,19 @@
 
 The actor of a request stands in the request; the token says whether it may. A request without an
 actor sees what belongs to all, whoever's token it carries: a token never fills one in **[ours]**.
+Inside which agent an actor works is the token's alone: who is not inside neither sees, writes nor
+clears that agent's namespaces, or what stands in its channel would be anybody's word **[ours]**.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rotifer_bridge._names import shown
 from rotifer_bridge._service_body import object_of
 from rotifer_bridge._service_errors import Refused
 from rotifer_engine import AgentMemoryError
-from rotifer_engine.layers import LAYERS, refuse_conflict, save_each
+from rotifer_engine.layers import LAYERS, agent_of, refuse_conflict, save_each
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +91,7 @@ def _wanted(asked: Asked) -> dict[str, Any]:
     refuse_conflict(layer if isinstance(layer, str) else None, scope)
     if scope is not None:
         raise Refused("INVALID_REQUEST", "a write goes to a layer, not to a scope")
-    _may_change(asked.token, layer, fields.get("actor"))
+    _may_change(asked.token, layer, fields.get("actor"), fields.get("namespace"))
     return fields
 
 
@@ -99,7 +102,7 @@ def clear(state: State, asked: Asked) -> object:
     refuse_conflict(layer, scope)
     if scope is not None:
         raise Refused("INVALID_REQUEST", "a layer is cleared, not a scope")
-    _may_change(asked.token, layer, query.get("actor"))
+    _may_change(asked.token, layer, query.get("actor"), query.get("namespace"))
     return {"deleted": state.layers.clear(layer, **query)}
 
 
@@ -116,7 +119,7 @@ def _is_none(actor: object) -> bool:
     return actor is None or actor == ""
 
 
-def _may_change(token: Token, layer: object, actor: object) -> None:
+def _may_change(token: Token, layer: object, actor: object, namespace: object) -> None:
     """Refuse a change that is not the token's to make.
 
     What no rule of the layers allows anybody is left to them: they say which rule it is. So only
@@ -127,5 +130,12 @@ def _may_change(token: Token, layer: object, actor: object) -> None:
         return
     if rule.owner:
         _bound(token, actor if isinstance(actor, str) else None)
+        agent = agent_of(namespace) if rule.namespaced and isinstance(namespace, str) else ""
+        if agent and agent != token.bound.get("inside"):
+            raise Refused(
+                "FORBIDDEN",
+                f"a namespace of {shown(agent)} is written and cleared by who works inside it; "
+                "this token is not for that agent",
+            )
     elif _is_none(actor) and token.kind != "admin":
         raise Refused("FORBIDDEN", f"{layer} is written and cleared with an administrator's token")

@@ -186,6 +186,26 @@ def test_the_agent_inside_which_an_actor_works_is_the_token_s(ask, shared):
     assert "INVALID_REQUEST" == ask("GET", "/memory?actor=alice&agent=agent-legal", token=outside).code  # fmt: skip
 
 
+@pytest.mark.parametrize("inside", [None, "agent-lega", "agent-legal2", "agent-sales"])
+@pytest.mark.parametrize("namespace", ["agent://legal/shared", "agent://legal/notes/a"])
+def test_a_room_is_written_and_cleared_from_inside_only(ask, shared, inside, namespace):
+    """Else anybody's word would stand in the channel; what the actor left there stays, too."""
+    dora = shared.token("actor", actor="dora", inside="agent-legal")
+    outside = shared.token("actor", actor="dora", inside=inside)
+    space = {"layer": "agent_memory", "actor": "dora", "namespace": namespace}
+    clear = f"/memory/layer?layer=agent_memory&actor=dora&namespace={namespace}"
+    answers = [
+        save(ask, outside, **space, content="from outside"),
+        save(ask, dora, **space, content="from inside"),
+        ask("DELETE", clear, token=outside),
+        ask("DELETE", clear, token=dora),
+    ]
+
+    assert [403, 201, 403, 200] == [answer.status for answer in answers]
+    assert {"deleted": 1} == answers[-1].value
+    assert "'agent-legal'" in answers[0].message
+
+
 def test_what_is_ephemeral_is_seen_in_its_session(ask, shared):
     """With the session's id, and not without."""
     save(ask, shared.bob, layer="about_me", content="now", actor="bob", kind="episodic", session="s1")  # fmt: skip

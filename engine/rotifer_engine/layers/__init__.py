@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         layer_of,
     )
     from rotifer_engine.layers._together import save_each
-    from rotifer_engine.layers._visible import actor_visible
+    from rotifer_engine.layers._visible import actor_visible, agent_of
 
 _HOME = {
     "LIMITS": "_checks",
@@ -67,6 +67,7 @@ _HOME = {
     "layer_of": "_table",
     "save_each": "_together",
     "actor_visible": "_visible",
+    "agent_of": "_visible",
 }
 
 __all__ = [
@@ -93,6 +94,7 @@ __all__ = [
     "StoreWithLayers",
     "UnknownLayer",
     "actor_visible",
+    "agent_of",
     "all_memory_layers",
     "layer_clauses",
     "layer_of",

@@ -23,7 +23,7 @@ from rotifer_engine.layers._errors import (
 )
 from rotifer_engine.layers._kind import KINDS
 from rotifer_engine.layers._table import LAYERS
-from rotifer_engine.layers._visible import AGENT_NAME, AGENT_ROOM
+from rotifer_engine.layers._visible import AGENT_NAME, AGENT_ROOM, agent_of
 
 __all__ = [
     "LIMITS",
@@ -181,13 +181,10 @@ def _check_namespace(layer: str, namespace: object) -> str:
         return ""
     if not text:
         raise LayerNamespaceRequired(f"{layer} is kept by namespaces; give a namespace")
-    if text.startswith(AGENT_ROOM):
-        name, _, rest = text.removeprefix(AGENT_ROOM).partition("/")
-        if not name or not rest:  # nobody would ever see it
-            raise InvalidInput(
-                f"a namespace of an agent is of the form {AGENT_ROOM}<name>/<what>; "
-                f"got {shown(text)}"
-            )
+    if text.startswith(AGENT_ROOM) and not agent_of(text):  # nobody would ever see it
+        raise InvalidInput(
+            f"a namespace of an agent is of the form {AGENT_ROOM}<name>/<what>; got {shown(text)}"
+        )
     return text
 
 

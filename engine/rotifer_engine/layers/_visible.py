@@ -4,7 +4,8 @@ Both are made from :data:`VISIBLE`. It is applied to rows before LIMIT, never to
 
 Namespaces **[ours, where the seed says no more than two lines]**: an entry in ``agent://legal/...``
 is seen while its actor works inside ``agent-legal``; one in ``agent://legal/shared`` by every actor
-who works inside it. Other namespaces are the actor's own, whatever agent is at work. Which agent
+who works inside it, and so both are written and cleared from there only: a door that lets actors in
+asks :func:`agent_of`. Other namespaces are the actor's own, whatever agent is at work. Which agent
 that is, whoever calls must know: it is given as ``agent``, like ``actor``, and never taken from
 what an agent says of itself.
 """
@@ -42,12 +43,19 @@ __all__ = [
     "VISIBLE",
     "Reader",
     "actor_visible",
+    "agent_of",
     "condition_sql",
 ]
 
 AGENT_ROOM = "agent://"
 AGENT_NAME = "agent-"
 _CHANNEL = "shared"
+
+
+def agent_of(namespace: str) -> str:
+    """The agent that a namespace is of: ``agent-legal`` for ``agent://legal/cases``; else empty."""
+    name, _, rest = namespace.removeprefix(AGENT_ROOM).partition("/")
+    return AGENT_NAME + name if namespace.startswith(AGENT_ROOM) and name and rest else ""
 
 
 class Reader(NamedTuple):
