@@ -22,9 +22,10 @@ from rotifer_engine.layers._visible import Reader
 
 __all__ = ["PostgresLayers", "lock_of"]
 
-_TEXT = Text("rotifer.layer", "{{{}}}".format, sorts=False)
+_TEXT = Text("rotifer.layer", "{{{}}}".format, sorts=False, shared=False)
 _NUMBERS = {"limit", "offset", "window", "size", "created_at", "updated_at", "update_order"}
-_NEXT = "SELECT nextval('rotifer.layer_update')"
+_LAST = "SELECT max(update_order) FROM rotifer.layer WHERE actor = $1"
+_A_MILLISECOND = 1000  # numbers of the update sequence
 
 
 def lock_of(actor: str) -> str:
@@ -92,6 +93,7 @@ class PostgresLayerTransaction:
         self._held = PostgresTransaction(pool, lock_of(actor))
         self.store_id = self._held.store_id
         self.last_change = self._held.last_change
+        self._last: int | None = None
 
     def _all(self, text: str, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
         return self._held.ask_all(*_statement(text, values))
@@ -105,9 +107,16 @@ class PostgresLayerTransaction:
     def _some(self, namespace: str | None) -> dict[str, object]:
         return {"actor": self._actor, "namespace": namespace}
 
-    def next_order(self) -> int:
-        """The next number of the store's update sequence."""
-        return int(self._held.ask_all(_NEXT, ())[0][0])
+    def next_order(self, now: int) -> int:
+        """The next number of the actor's update sequence: the time, and more than the one before.
+
+        So nothing is shared with other actors, whose entries stand beside this one's by the time;
+        and an actor's own keep their order when the clock steps back.
+        """
+        if self._last is None:
+            self._last = self._held.ask_all(_LAST, (self._actor,))[0][0] or 0
+        self._last = max(self._last + 1, now * _A_MILLISECOND)
+        return self._last
 
     def find(self, entry_id: str) -> LayerEntry | None:
         """The actor's entry with this id."""

@@ -17,7 +17,7 @@ from rotifer_engine.layers._visible import Reader
 
 __all__ = ["SqliteLayers"]
 
-_TEXT = _sql.Text(_sql.SQLITE_TABLE, ":{}".format, sorts=True)
+_TEXT = _sql.Text(_sql.SQLITE_TABLE, ":{}".format, sorts=True, shared=True)
 
 #: -> store id, last change, order.
 _OPEN = f"""
@@ -76,7 +76,7 @@ class SqliteLayerTransaction:
             self._link.rollback()
             raise
 
-    def next_order(self) -> int:
+    def next_order(self, now: int) -> int:  # noqa: ARG002 - all writers wait for each other
         """The next number of the store's update sequence."""
         self._order += 1
         return self._order

@@ -33,6 +33,7 @@ _STANDING = (
 )
 
 _RULE = Said("consensus", "no meetings on Friday")
+_CUSTOM = _RULE._replace(kind="convention", created=1)
 _TEA = Said("about_me", "alice drinks tea", "alice")
 _ATE = Said("about_me", "bob drinks mate", "bob")
 _NOTE = Said("agent_memory", "case 12 is closed", "alice", "notes")
@@ -296,10 +297,16 @@ def _listing() -> list[Case]:
             "the newest stands first",
             "layers §6: entries, newest first",
             saves(_TEA),
-            saves(_RULE),
             after(1_000),
-            saves(_NOTE._replace(created=1_000)),
-            sees(_NOTE._replace(created=1_000), _RULE, _TEA, actor="alice"),
+            saves(_RULE._replace(created=1_000)),
+            after(1_000),
+            saves(_NOTE._replace(created=2_000)),
+            sees(
+                _NOTE._replace(created=2_000),
+                _RULE._replace(created=1_000),
+                _TEA,
+                actor="alice",
+            ),
         ),
         case(
             "the limit counts what the actor sees",
@@ -327,13 +334,14 @@ def _listing() -> list[Case]:
             "a layer, a scope, a kind and a namespace are filters",
             "layers §6: kind, namespace, session too; the layer goes into SQL",
             saves(_TEA),
-            saves(_RULE._replace(kind="convention")),
             saves(_NOTE),
+            after(1),
+            saves(_CUSTOM),
             sees(_TEA, actor="alice", layer="about_me"),
-            sees(_RULE._replace(kind="convention"), actor="alice", layer="consensus"),
+            sees(_CUSTOM, actor="alice", layer="consensus"),
             sees(_NOTE, actor="alice", scope="agent"),
-            sees(_RULE._replace(kind="convention"), _TEA, actor="alice", scope="global"),
-            sees(_RULE._replace(kind="convention"), actor="alice", kind="convention"),
+            sees(_CUSTOM, _TEA, actor="alice", scope="global"),
+            sees(_CUSTOM, actor="alice", kind="convention"),
             sees(_NOTE, actor="alice", namespace="notes"),
             sees(actor="alice", layer="unknown"),
         ),

@@ -190,7 +190,7 @@ class Layers:
             for draft, actor in wanted:
                 entry, stored = _after(tx, draft, actor, now)
                 if entry != stored:
-                    entry = entry._replace(order=tx.next_order())
+                    entry = entry._replace(order=tx.next_order(now))
                     tx.put(entry, replaces=stored is not None)
                     action = "memory.layer_create" if stored is None else "memory.layer_update"
                     records.append(LayerRecord(action, operation, _row_of(entry)))

@@ -81,11 +81,14 @@ class Text(NamedTuple):
         sorts: whether the order of an inner statement holds outside. Where it does not, it is said
             again, and a page ends with the row that is one too many for an answer: such a database
             hands over a page at once.
+        shared: whether a number of the update sequence is given to one entry only, whoever its
+            actor is.
     """
 
     table: str
     mark: Callable[[str], str]
     sorts: bool
+    shared: bool
 
     # ---- reading
 
@@ -143,13 +146,14 @@ class Text(NamedTuple):
     def _page(self, wheres: list[str], window: str | None = None) -> str:
         """The rows of all the places together, newest first. Only ids are sorted, not contents."""
         most = window or self.mark("window")
+        newest = "e.update_order DESC" if self.shared else "e.update_order DESC, e.actor DESC"
         parts = " UNION ALL ".join(
             "SELECT * FROM (SELECT e.actor, e.entry_id, e.update_order"  # noqa: S608
-            f" FROM {self.table} e WHERE {where} ORDER BY e.update_order DESC LIMIT {most}) part"
+            f" FROM {self.table} e WHERE {where} ORDER BY {newest} LIMIT {most}) part"
             for where in wheres
         )
         chosen = (
-            f"SELECT * FROM ({parts}) every ORDER BY update_order DESC"  # noqa: S608
+            f"SELECT * FROM ({parts}) e ORDER BY {newest}"  # noqa: S608
             f" LIMIT {self.mark('limit')} OFFSET {self.mark('offset')}"
         )
         columns = ", ".join(f"e.{column}" for column in _COLUMNS)
@@ -164,12 +168,12 @@ class Text(NamedTuple):
             " WHERE t.actor = chosen.actor AND t.entry_id = chosen.entry_id OFFSET 0) e"
         )
         before = (
-            "sum(e.size + octet_length(e.metadata)) OVER (ORDER BY e.update_order DESC"
+            f"sum(e.size + octet_length(e.metadata)) OVER (ORDER BY {newest}"
             " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
         )
         return (
             f"SELECT {columns} FROM (SELECT e.*, {before} AS before {rows}) e"  # noqa: S608
-            f" WHERE coalesce(e.before, 0) <= {MAX_ANSWER_BYTES} ORDER BY e.update_order DESC"
+            f" WHERE coalesce(e.before, 0) <= {MAX_ANSWER_BYTES} ORDER BY {newest}"
         )
 
     # ---- writing

@@ -71,8 +71,12 @@ class LayerTransaction(Protocol):
     store_id: str
     last_change: str | None
 
-    def next_order(self) -> int:
-        """The next number of the store's update sequence; no later one is smaller."""
+    def next_order(self, now: int) -> int:
+        """The next number of the update sequence; no later one of this actor is smaller.
+
+        Args:
+            now: the time in milliseconds, by which a store may put actors into one order.
+        """
         ...  # pragma: no cover
 
     def find(self, entry_id: str) -> LayerEntry | None:

@@ -2,9 +2,9 @@
 --
 -- Every key begins with the actor, the empty text for what is nobody's. An actor's lock, and the
 -- numbers of its audit lines, are the row of rotifer.agent with the id 'layers/' and the actor.
--- The sequence puts the entries of all actors into one order; nobody waits for its next number.
-
-CREATE SEQUENCE rotifer.layer_update;
+-- An actor's update order goes by the time and by the order of its own before: nothing counts for all.
+-- What an agent's users share in its channel is the one thing that is read of many actors at once.
+-- The index for it says where to look, is not unique, and no write waits for another because of it.
 
 CREATE TABLE rotifer.layer (
     actor text COLLATE "C" NOT NULL,
@@ -25,5 +25,5 @@ CREATE TABLE rotifer.layer (
 
 CREATE INDEX layer_order ON rotifer.layer (actor, update_order);
 CREATE INDEX layer_scope_order ON rotifer.layer (actor, scope, update_order);
-CREATE INDEX layer_room_order ON rotifer.layer (namespace, update_order)
+CREATE INDEX layer_room_order ON rotifer.layer (namespace, update_order, actor)
     WHERE substr(namespace, 1, 8) = 'agent://';

@@ -113,8 +113,6 @@ class PostgresCell(PostgresWorld):
             self.sql(f"INSERT INTO rotifer.layer ({columns}) VALUES {marks}", *sum(some, ()))
         if len(rows) > 1_000:
             self.sql("ANALYZE rotifer.layer")  # as the server does by itself, in its own time
-        # The numbers that were given are taken.
-        self.sql("SELECT setval('rotifer.layer_update', %s)", max(row[-2] for row in rows))
 
 
 ROW = (

@@ -31,9 +31,10 @@ def test_a_refresh_that_finds_the_same_changes_nothing(cell, layers):
     assert 2 == len(cell.lines())
 
 
-def test_nothing_found_empties_the_layer(layers, alice):
+def test_nothing_found_empties_the_layer(cell, layers, alice):
     """And touches no other."""
     alice("mine")
+    cell.clock.move(1)
     layers.save("consensus", "rule", kind="fact")
     layers.refresh_environment(SharedSnapshot({"os": "Linux"}))
 

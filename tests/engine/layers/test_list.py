@@ -84,6 +84,7 @@ def test_a_small_page_of_many_rows_is_quick(cell, layers):
 def test_pages_join_without_gap_or_overlap(cell, layers, alice):
     """Limit and offset walk through what is seen, shared rows and own ones together."""
     for number in range(25):
+        cell.clock.move(1)
         alice(f"{number}") if number % 3 else layers.save("consensus", f"{number}", kind="fact")
     pages = [layers.list(actor="alice", limit=4, offset=offset) for offset in range(0, 28, 4)]
 
@@ -98,6 +99,29 @@ def test_newest_goes_by_the_order_of_writing_not_by_the_clock(cell, layers, alic
     alice("second")
 
     assert ["second", "first"] == contents(layers.list(actor="alice"))
+
+
+def test_actors_stand_beside_each_other_by_the_time(cell, layers, alice):
+    """Also where their order cannot be counted together: each has its place by its clock."""
+    alice("1")
+    for number in range(2, 7):
+        cell.clock.move(1)
+        alice(f"{number}") if number % 2 else layers.save("consensus", f"{number}", kind="fact")
+
+    assert list("654321") == contents(layers.list(actor="alice"))
+
+
+def test_one_moment_of_two_actors_is_cut_into_pages_all_the_same(layers, alice):
+    """What was written in the same millisecond has an order that stays: no gap, no overlap."""
+    for number in range(20):
+        alice(f"{number}") if number % 2 else layers.save("consensus", f"{number}", kind="fact")
+    pages = [layers.list(actor="alice", limit=3, offset=offset) for offset in range(0, 21, 3)]
+    found = contents(itertools.chain(*pages))
+
+    assert [f"{number}" for number in range(20)] == sorted(found, key=int)
+    assert found == contents(layers.list(actor="alice"))
+    mine = [each for each in found if int(each) % 2]
+    assert sorted(mine, key=int, reverse=True) == mine
 
 
 def test_after_deleting_the_newest_the_next_is_the_newest(layers, alice):

@@ -130,7 +130,6 @@ def test_a_server_of_the_version_before_is_brought_up():
     with database() as url:
         sql = Sql(url)
         sql("DROP TABLE rotifer.layer")
-        sql("DROP SEQUENCE rotifer.layer_update")
         sql("DELETE FROM rotifer.migration WHERE version >= 2")
         store = PostgresStore(url)
         layers = Layers(store, audit=PostgresAudit(store))

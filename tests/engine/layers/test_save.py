@@ -218,10 +218,11 @@ def test_text_comes_back_as_it_was(alice, layers):
 # ---- the runtime's own way
 
 
-def test_the_runtime_writes_what_the_public_may_not(layers):
+def test_the_runtime_writes_what_the_public_may_not(cell, layers):
     """Session and working are seen in their session by their actor, the environment by all."""
     for layer in ("session", "working"):
         layers.save_runtime(layer, layer, actor="alice", session="s1", kind="fact")
+    cell.clock.move(1)
     layers.save_runtime("environment", "Linux", kind="fact")
 
     assert ["Linux", "working", "session"] == contents(layers.list(actor="alice", session="s1"))

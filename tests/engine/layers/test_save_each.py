@@ -46,7 +46,7 @@ def test_a_refused_one_holds_up_no_other(cell):
     assert [
         LayerEntry, UnknownLayer, ActorRequired, LayerShared, InvalidInput, LayerEntry
     ] == kinds(outcome)  # fmt: skip
-    assert ["rule", "good"] == [found.content for found in cell.layers.list(actor="alice")]
+    assert {"rule", "good"} == {found.content for found in cell.layers.list(actor="alice")}
 
 
 def test_the_same_twice(cell):
