@@ -97,7 +97,7 @@ _KEY = Parameter("key", {"$ref": "#/components/schemas/Key"}, "The key of one en
 
 
 def _text(name: str, about: str) -> Parameter:
-    return Parameter(name, {"$ref": "#/components/schemas/Text"}, about)
+    return Parameter(name, {"$ref": f"#/components/schemas/{name.capitalize()}"}, about)
 
 
 _LAYER = Parameter("layer", {"type": "string", "enum": list(all_memory_layers())}, "One layer.")

@@ -60,6 +60,16 @@ def _list_of(schema: Schema) -> Schema:
     return {"type": "array", "items": schema}
 
 
+def _text(name: str) -> Schema:
+    """A text of the layers; characters are counted here, bytes by the engine."""
+    return {
+        "type": "string",
+        "maxLength": LIMITS[name],
+        "pattern": r"^[^\u0000]*$",
+        "description": f"At most {LIMITS[name]:,} bytes of UTF-8, without NUL.",
+    }
+
+
 _WRITABLE = [name for name, layer in LAYERS.items() if layer.is_writable]
 _NAME: Schema = {"type": "string", "pattern": _GENE_NAME, "maxLength": NAME_LIMIT}
 
@@ -115,7 +125,7 @@ _OWN: dict[str, Schema] = {
         }
     ),
     # ---- layers
-    "Text": {"type": "string", "maxLength": 64, "pattern": r"^[^\u0000]*$"},
+    **{name.capitalize(): _text(name) for name in ("actor", "namespace", "scope", "session")},
     "Kind": {"type": "string", "enum": list(KINDS)},
     "LayerWrite": _object(
         {
@@ -128,10 +138,10 @@ _OWN: dict[str, Schema] = {
             },
         },
         {
-            "actor": ref("Text"),
-            "namespace": ref("Text"),
+            "actor": ref("Actor"),
+            "namespace": ref("Namespace"),
             "kind": {**ref("Kind"), "default": "fact"},
-            "session": ref("Text"),
+            "session": ref("Session"),
             "key": ref("Key"),
             "metadata": {"type": "object"},
         },

@@ -25,7 +25,7 @@ from rotifer_bridge._service_lanes import LANES
 from rotifer_bridge._service_openapi import codes_of, openapi_document
 from rotifer_bridge._service_protocol import Limits
 from rotifer_engine import ERROR_CODES
-from rotifer_engine.layers import LAYER_ERRORS
+from rotifer_engine.layers import LAYER_ERRORS, LIMITS
 
 PAGE = os.path.join(
     os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pardir, "docs", "http.md"
@@ -231,6 +231,23 @@ def test_every_call_is_in_the_document():
     found = {(method.upper(), path) for path, methods in paths.items() for method in methods}
 
     assert {(call.method, call.path) for call in CALLS} | {("GET", "/healthz")} == found
+
+
+def test_the_document_takes_what_the_layers_take(shared):
+    """The longest text that each field may have is allowed by the document, and is accepted."""
+    actor = "a" * LIMITS["actor"]
+    body = {"layer": "agent_memory", "actor": actor, "content": "c" * LIMITS["content"]}
+    body |= {name: name[0] * LIMITS[name] for name in ("namespace", "session", "key")}
+    document = openapi_document()
+    schemas = document["components"]["schemas"]
+    components = {"components": document["components"]}
+    answer = shared.service.ask("POST", "/memory", body, shared.token("actor", actor=actor))
+
+    assert 201 == answer.status
+    assert jsonschema_rs.is_valid({**schemas["LayerWrite"], **components}, body)
+    for name in ("actor", "namespace", "session", "key", "content"):
+        longer = {**body, name: body[name] + "x"}
+        assert not jsonschema_rs.is_valid({**schemas["LayerWrite"], **components}, longer)
 
 
 def test_every_code_is_documented_somewhere():
