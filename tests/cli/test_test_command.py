@@ -231,7 +231,7 @@ def test_positive_cases(cli, bench):
 
 
 def test_negative_cases(cli, bench):
-    """A refusal passes, a crash fails, an answer is held to what the case declares."""
+    """A refusal passes, a crash fails, an answer is held to what the case declares, if it does."""
     source = """
 export function express({ n }: any) {
   if (n === "refuse") return { __rotifer_error: { message: "no" } };
@@ -249,12 +249,24 @@ export function express({ n }: any) {
         {"input": {"n": "answer"}, "expectedOutput": None},
         {"input": {"n": 1}},
     ]
-    bench.gene("g", {"index.ts": source, "testsuite.json": suite(*cases)}, inputSchema=N)
+    bench.gene("g", {"index.ts": source, "testsuite.json": suite(*cases)}, inputSchema=N, outputSchema=N)  # fmt: skip
     found = one(cli("test", "g", "--json"))["suite"]["cases"]
 
     assert ["passed", "failed", "failed", "passed", "passed", "failed", "passed"] == [case["status"] for case in found]  # fmt: skip
     assert ["negative"] * 6 + ["positive"] == [case["kind"] for case in found]
     assert "called process.exit(0)" in found[2]["message"]
+
+
+def test_a_refusal_of_what_fits_is_a_failure(cli, bench):
+    """In the check that it runs, in a positive case and in the property alike."""
+    source = "export const express = () => ({ __rotifer_error: { message: 'not today' } });"
+    bench.gene("g", {"index.ts": source, "testsuite.json": suite({"input": {"n": 1}})}, inputSchema=N)  # fmt: skip
+    document = one(cli("test", "g", "--json"))
+    [case] = document["suite"]["cases"]
+    found = (document["checks"][5], case, document["suite"]["property"])
+
+    assert ["failed"] * 3 == [outcome["status"] for outcome in found]
+    assert all("INVALID_INPUT: not today" in outcome["message"] for outcome in found)
 
 
 def test_a_case_has_its_own_time_limit(cli, bench):
