@@ -208,7 +208,12 @@ def _seal(
         manifest["fromSkill"] = os.path.relpath(skill.path, project.root)
     write_gene_file(gene.folder, MANIFEST, manifest)
     if gene.entry is None and not gene.compiled:
-        notes = [*notes, "the gene has no source yet: write index.ts, then wrap it again"]
+        notes = [
+            *notes,
+            f"the gene is not compiled yet: run 'rotifer compile {name}'"
+            if "gene.wasm" in gene.files
+            else "the gene has no source yet: write index.ts, then wrap it again",
+        ]
     return Wrapped(name, gene.domain, gene.fidelity, gene_id, v2_id, created, notes)
 
 

@@ -196,6 +196,14 @@ def test_from_a_skill(bench, monkeypatch, where, end):
     assert ["the gene has no source yet: write index.ts, then wrap it again"] == wrapped.notes
 
 
+def test_a_module_is_to_be_compiled(bench):
+    """A gene that brings its module is not told to write a source."""
+    bench.put("genes/mine/gene.wasm", "")
+    wrapped = wrap(bench.project(), "mine")
+
+    assert ["the gene is not compiled yet: run 'rotifer compile mine'"] == wrapped.notes
+
+
 def test_a_skill_for_a_gene_that_is_there(bench):
     """Its phenotype stays, and that is said."""
     bench.gene("poet", description="mine")
