@@ -31,13 +31,22 @@ def test_a_group_alone_prints_its_help(rotifer, argv):
     assert "Commands:" in done.err
 
 
-def test_an_unknown_command(rotifer):
-    """A mistake is an error like any other, with where to look."""
-    done = rotifer("agnet")
+@pytest.mark.parametrize(
+    ("argv", "help_"),
+    [
+        (["agnet"], "did you mean 'agent'? see 'rotifer --help'"),
+        (["agent", "memory", "lst"], "did you mean 'list'? see 'rotifer agent memory --help'"),
+        (["agent", "qqqqq"], "see 'rotifer agent --help'"),
+        (["\x1b[2J"], "see 'rotifer --help'"),
+    ],
+)
+def test_an_unknown_command(rotifer, argv, help_):
+    """A mistake is an error like any other, with what was probably meant, and where to look."""
+    done = rotifer(*argv)
 
     assert 1 == done.code
-    assert done.err.startswith("error: no such command 'agnet'")
-    assert "help: see 'rotifer --help'" in done.err
+    assert done.err.startswith(f"error: no such command {argv[-1]!r}")
+    assert f"help: {help_}" == done.err.splitlines()[1]
 
 
 def test_outside_a_project(rotifer, tmp_path):

@@ -48,7 +48,8 @@ def _print(report: Report) -> None:
     if report.entries == report.lines == 0 and found:
         return  # what could not be opened was not looked at
     say("checked: the database, its tables and their references")
-    say(f"checked: {report.entries:,} entries, {report.size:,} bytes of keys and values")
+    entries = "1 entry" if report.entries == 1 else f"{report.entries:,} entries"
+    say(f"checked: {entries}, {report.size:,} bytes of keys and values")
     aside = [
         f"{count:,} {what}"
         for count, what in (

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from rotifer_bridge._names import did_you_mean, shown
 from rotifer_bridge.errors import UsageError
 
 __all__ = ["invoke", "root"]
@@ -65,6 +66,16 @@ class _Lazy(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(self.places)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        word = args[0]
+        if word in self.places or word.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        near = did_you_mean(word, self.places)
+        look = f"see '{ctx.command_path} --help'"
+        raise UsageError(f"no such command {shown(word)}", help=f"{near} {look}" if near else look)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         place = self.places.get(cmd_name)
