@@ -108,7 +108,7 @@ class Agent:
             input: a JSON value; None is null. Left out: an empty object.
             strict: whether an input or a hand-over that does not fit a schema ends the run.
             sandbox: False runs the source of compiled genes under Node.
-            trust_unsigned: whether genes that were installed from outside are run.
+            trust_unsigned: whether genes that were installed from outside are run under Node.
             time_limit: seconds for each gene.
             grants: what the genes may do in this run beside what the record grants: lists under
                 ``read``, ``write`` and ``net`` (docs/security.md).

@@ -65,7 +65,7 @@ def examine(
         project: whose gene it is.
         name: the gene's name.
         required: False makes a gene that is not there a failed check.
-        trust_unsigned: whether a gene that was installed from outside is run.
+        trust_unsigned: whether a gene that was installed from outside is run under Node.
         grants: what the deployer lets the gene do.
         on_outcome: called with each outcome when it is there.
         on_log: called with the gene's name and each line it prints.

@@ -138,13 +138,17 @@ def read_phenotype(
     return parse_phenotype(data, path, domain=domain)
 
 
-def refuse_unsigned(gene: Gene) -> None:
-    """Raise if the gene came from outside: nobody here has said that its code is trusted.
+def refuse_unsigned(gene: Gene, *, sandbox: bool = True) -> None:
+    """Raise if the gene came from outside and runs under Node: nobody has said it is trusted.
+
+    Args:
+        gene: the gene.
+        sandbox: False runs the source of a compiled gene under Node.
 
     Raises:
         GeneError: it did (projects §7).
     """
-    if gene.installed:
+    if gene.installed and not (gene.compiled and sandbox):
         raise GeneError(
             f"gene {shown(gene.name)} was installed from outside, and nothing vouches for its code",
             code="E0051",

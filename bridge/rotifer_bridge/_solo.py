@@ -40,16 +40,16 @@ def check_runnable(gene: Gene, *, sandbox: bool, trust_unsigned: bool) -> None:
     Args:
         gene: the gene.
         sandbox: False runs the source of a compiled gene under Node.
-        trust_unsigned: whether a gene that was installed from outside is run.
+        trust_unsigned: whether a gene that was installed from outside is run under Node.
 
     Raises:
-        GeneError: it is compiled, has no source, or nobody vouches for it.
+        GeneError: it has no source, cannot be run as WASM, or nobody vouches for it.
     """
     fault = gene_fault(gene, sandbox=sandbox)
     if fault is not None:
         raise GeneError(fault[0], code="E0051", where=gene.folder, help=fault[1])
     if not trust_unsigned:
-        refuse_unsigned(gene)
+        refuse_unsigned(gene, sandbox=sandbox)
 
 
 class Solo:

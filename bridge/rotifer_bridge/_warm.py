@@ -145,7 +145,7 @@ class WarmGenes:
         self.sandbox = True
         """Whether compiled genes run as WASM; if not, their sources run under Node."""
         self.trusting = False
-        """Whether genes that were installed from outside run."""
+        """Whether genes that were installed from outside run under Node."""
         self.inspection: Inspection | None = None
         """How a gene of the run that is going on is debugged, if one is."""
         self.note: OnNote = ignore
@@ -191,7 +191,7 @@ class WarmGenes:
             raise GeneError(fault[0], code="E0051", where=gene.folder, help=fault[1])
         self._genes[name] = gene
         if not self.trusting:
-            refuse_unsigned(gene)
+            refuse_unsigned(gene, sandbox=self.sandbox)
         return gene
 
     def compiled(self, name: str) -> bool:

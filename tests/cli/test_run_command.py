@@ -132,7 +132,7 @@ def test_a_warm_agent_asks_again(bench):
 
 
 def test_a_compiled_gene(cli, bench):
-    """Not run as WASM in this version; its source is with --no-sandbox."""
+    """A module that is none is an error; its source runs with --no-sandbox."""
     bench.gene("g", {"index.ts": ECHO, "gene.ir.wasm": b"\0asm"})
 
     assert "error[E0051]" in cli("run", "g").err

@@ -134,6 +134,22 @@ def test_a_gene_is_told_whose_it_is(bench):
         assert (agent.record.id, None) == (in_agent, alone)
 
 
+def test_an_installed_gene_runs_in_the_sandbox(genes):
+    """A module needs no trust; the gene's source, under Node, does."""
+    genes.put("genes/w/.cloud-manifest.json", {"installed_at": "2026-01-01"})
+    genes.record(1, genome=["w"])
+
+    for command in (["agent", "run", "keeper"], ["run", "w"]):
+        assert "wasm" == json.loads(shell(genes, *command, "--json").stdout)["output"]
+        refused = shell(genes, *command, "--no-sandbox")
+        assert (1, "") == (refused.returncode, refused.stdout)
+        assert "error[E0051]: gene 'w' was installed from outside" in refused.stderr
+        trusted = shell(genes, *command, "--no-sandbox", "--trust-unsigned", "--json")
+        assert "source" == json.loads(trusted.stdout)["output"]
+    assert "ok    6 it runs" in shell(genes, "test", "w").stdout
+    assert "installed from outside" not in shell(genes, "doctor").stdout
+
+
 def test_no_source_for_no_sandbox(bench):
     """E0051 where a compiled gene has no source to run under Node."""
     bench.gene("w", {"gene.ir.wasm": modules.echo(), "gene.wasm": modules.echo()})

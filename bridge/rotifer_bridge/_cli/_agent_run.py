@@ -64,7 +64,10 @@ _OPTIONS = (
         "Run the source of compiled genes under Node.",
     ),
     _Option(
-        "--trust-unsigned", None, None, "Run genes that were installed from outside the project."
+        "--trust-unsigned",
+        None,
+        None,
+        "Run genes that were installed from outside under Node, too.",
     ),
     _Option(
         "--inspect-brk", "GENE", None, "Open Node's debugger on this gene, without time limits."

@@ -32,7 +32,7 @@ def _info(gene: str, as_json: bool) -> None:
         ("Gene ID (v2)", facts.v2_id or "none: it was never wrapped"),
         ("Source", facts.source or "none"),
         ("Compiled", "yes" if facts.compiled else "no"),
-        ("Installed", "yes: it runs with --trust-unsigned" if facts.installed else "no"),
+        ("Installed", "yes: under Node it runs with --trust-unsigned" if facts.installed else "no"),
         ("Memory", f"{'yes' if facts.memory else 'no'}: {facts.why}"),
     ]
     for name, value in rows:

@@ -147,7 +147,7 @@ command = click.Command(
         click.Option(
             ["--trust-unsigned"],
             is_flag=True,
-            help="Run a gene that was installed from outside the project.",
+            help="Run a gene that was installed from outside under Node, too.",
         ),
         click.Option(
             ["--time-limit"],

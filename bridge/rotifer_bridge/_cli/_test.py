@@ -200,7 +200,7 @@ command = click.Command(
         click.Option(
             ["--trust-unsigned"],
             is_flag=True,
-            help="Run genes that were installed from outside the project.",
+            help="Run genes that were installed from outside under Node, too.",
         ),
         *grant_options(),
     ],
