@@ -50,9 +50,7 @@ def _confirmed(project: Project, name: str) -> bool:
             "this deletes what the agent remembers, and there is no terminal to ask at",
             help=f"rotifer agent delete {record.name} --yes",
         )
-    kept = format_size(
-        project.memory(record).usage() if project.remembers() else 0
-    )
+    kept = format_size(project.memory(record).usage() if project.remembers() else 0)
     return click.confirm(
         f"Delete agent '{record.name}' and all that it remembers ({kept})? It cannot be undone.",
         err=True,
