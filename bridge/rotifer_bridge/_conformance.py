@@ -42,18 +42,19 @@ def _http(folder: str) -> Door:
 
 
 class _Way(NamedTuple):
-    """How a door is opened, and the extra that it needs; empty for none."""
+    """How a door is opened, the extra that it needs (empty for none), and what is in that."""
 
     open: Callable[[str], Door]
     extra: str
+    packages: tuple[str, ...] = ()
 
 
 #: Every door, in the order of the report.
 DOORS: dict[str, _Way] = {
     "python": _Way(_python, ""),
     "node": _Way(_node, ""),
-    "wasm": _Way(_wasm, "wasm"),
-    "http": _Way(_http, "server"),
+    "wasm": _Way(_wasm, "wasm", ("wasmtime", "msgpack")),
+    "http": _Way(_http, "server", ("fastapi", "uvicorn")),
 }
 
 
@@ -127,6 +128,7 @@ def check_doors(
         StorageError: a store cannot be opened.
     """
     chosen = cases() if only is None else only
+    _check_extras(doors)
     cells = []
     for place in places:
         with _stage(place) as stage:
@@ -135,6 +137,26 @@ def check_doors(
                     cells.append(run_cell(door, stage, place.name, chosen))
                 on_cell(cells[-1])
     return Report(tuple(cells))
+
+
+def _check_extras(doors: Sequence[str]) -> None:
+    """Say before anything is played which doors cannot be opened, and which of the others can."""
+    from importlib.util import find_spec
+
+    lacking = [
+        name
+        for name in doors
+        if any(find_spec(package) is None for package in DOORS[name].packages)
+    ]
+    if not lacking:
+        return
+    extras = ",".join(DOORS[name].extra for name in lacking)
+    rest = ",".join(name for name in DOORS if name not in lacking)
+    doors_need = "door {} needs" if len(lacking) == 1 else "doors {} need"
+    raise UsageError(
+        f"the {doors_need.format(' and '.join(lacking))} packages that are not installed",
+        help=f"pip install 'rotifer-bridge[{extras}]', or leave out what needs them: --door {rest}",
+    )
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import signal
@@ -149,6 +150,22 @@ def test_a_missing_extra_is_named(door, package, extra, tmp_path):
     assert f"the door {door} needs packages that are not installed" in done.stderr
     assert f"pip install 'rotifer-bridge[{extra}]'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_missing_extras_are_named_before_anything_is_played(capsys, monkeypatch):
+    """All of them at once, instead of after minutes of cases that then count for nothing."""
+    found = importlib.util.find_spec
+    missing = {"wasmtime", "fastapi"}
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name in missing else found(name)
+    )
+    code = run(["conformance"])
+    out, err = capsys.readouterr()
+
+    assert (1, "") == (code, out)
+    assert "error: the doors wasm and http need packages that are not installed" in err
+    assert "pip install 'rotifer-bridge[wasm,server]', or" in err
+    assert err.endswith("--door python,node\n")
 
 
 def test_an_interrupt_leaves_nothing_behind():
