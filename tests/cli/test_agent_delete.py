@@ -325,6 +325,13 @@ class TestDataPolicy:
         assert "expire" not in done.out
         assert ["agents"] == os.listdir(bench.path(".rotifer"))
 
+    def test_it_takes_a_file(self, cli, bench, memory):
+        """The policy itself on the command line is met with where to put it."""
+        done = cli("agent", "set", "other", "--data-policy", json.dumps(policy(1)))
+
+        assert (1, "") == (done.code, done.out)
+        assert "help: it takes a file, or - for standard input; " in done.err
+
     @pytest.mark.parametrize(
         ("text", "words"),
         [

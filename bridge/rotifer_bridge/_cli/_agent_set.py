@@ -93,6 +93,7 @@ def _read_policy(file: str) -> object:
         raise UsageError(
             f"--data-policy: cannot read this: {(error.strerror or str(error)).lower()}",
             where=where,
+            help=f"it takes a file, or - for standard input; {_EXAMPLE}",
         ) from None
     if len(data) > _POLICY_LIMIT:
         raise UsageError(f"--data-policy: it is over {_POLICY_LIMIT:,} bytes", where=where)
