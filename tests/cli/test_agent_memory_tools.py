@@ -135,6 +135,29 @@ class TestCheck:
         assert "error[E0050]" in done.err
 
 
+class TestAudit:
+    """The records, one a line, as `agent memory list` shows its entries."""
+
+    def test_lines(self, cli, memory, bench):
+        """A gene of the project by its name, another by its identity; keys as they are read."""
+        memory.write(Caller(bench.project().gene("one").v2_id, "code"), "naïve", b"", "CACHE")
+        done = cli("agent", "memory", "audit", "keeper")
+
+        assert (0, "") == (done.code, done.err)
+        lines = [line.split("  ", 1)[1] for line in done.out.splitlines()]
+        assert "memory.create  'b'  201 B  v2:abababababab…" == lines[0]
+        assert "memory.create  'naïve'  6 B  one" == lines[-1]
+        assert "memory.create  'esc\\x1b[2J\\u202eend'" in lines[3]
+
+    def test_as_json(self, cli, memory):
+        """Each record whole, with the whole identity."""
+        done = cli("agent", "memory", "audit", "keeper", "--json")
+        records = [json.loads(line) for line in done.out.splitlines()]
+
+        assert ["b", "a", "c", NASTY] == [record["key"] for record in records]
+        assert {GENE.gene_id} == {record["gene_id"] for record in records}
+
+
 class TestExport:
     """A private file, whole or not there."""
 

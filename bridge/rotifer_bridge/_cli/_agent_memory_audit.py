@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rotifer_bridge._cli._agent_memory import open_memory
+from rotifer_bridge._cli._agent_memory import opened
 from rotifer_bridge._cli._output import note, say
+from rotifer_bridge._known_genes import names_by_identity, short_identity
+from rotifer_bridge._names import shown
 
 if TYPE_CHECKING:
     from rotifer_engine._trail import Trail
@@ -21,40 +23,41 @@ _LOOK_S = 0.5
 
 
 def _audit(name: str, follow: bool, as_json: bool) -> None:
-    with open_memory(name) as memory:
+    with opened(name) as (project, memory):
+        genes = None if as_json else names_by_identity(project)
         trail = memory.trail()
         try:
-            count = _print_new(trail, as_json)
+            count = _print_new(trail, genes)
             if not count and not follow:
                 note("nothing is recorded")
             while follow:
                 time.sleep(_LOOK_S)
-                _print_new(trail, as_json)
+                _print_new(trail, genes)
         finally:
             trail.close()
 
 
-def _print_new(trail: Trail, as_json: bool) -> int:
+def _print_new(trail: Trail, genes: dict[str, str] | None) -> int:
+    """Print what was not read yet; as JSON where no names of genes are given."""
     count = 0
     for fields in trail.read():
         count += 1
-        say(json.dumps(fields, separators=(",", ":")) if as_json else _line(fields))
+        say(json.dumps(fields, separators=(",", ":")) if genes is None else _line(fields, genes))
     sys.stdout.flush()  # who follows wants to see it now
     return count
 
 
-def _line(fields: dict[str, Any]) -> str:
+def _line(fields: dict[str, Any], genes: dict[str, str]) -> str:
     """Time, action, key, size and gene; why, when it was refused. Control characters escaped."""
-    from rotifer_bridge._known_genes import short_identity
     from rotifer_bridge._text import printable
 
     gene, key, size = fields.get("gene_id"), fields.get("key"), fields.get("size")
     parts = [
         str(fields.get("ts")),
         str(fields.get("action")),
-        "-" if key is None else ascii(key),
+        "-" if key is None else shown(key),
         "-" if size is None else f"{size} B",
-        "-" if gene is None else short_identity(str(gene)),
+        "-" if gene is None else genes.get(str(gene)) or short_identity(str(gene)),
     ]
     if fields.get("reason"):
         parts.append(f"({fields['reason']})")
