@@ -163,9 +163,12 @@ def _endpoint(
     async def carried_out(request: Request) -> Response:
         token = admit(state, request.headers.getlist("authorization"), call)
         query = _query(request, call)
+        body = b""
+        if call.takes:
+            with state.lanes.arriving(call.lane, token.id):
+                body = await read_body(request, call.limit)
         state.lanes.admit(call.lane)
         try:
-            body = await read_body(request, call.limit) if call.takes else b""
             asked = Asked(token, request.path_params, query, body)
             async with turns.of(asked.path["agent"]) if call.lane == "run" else _NO_TURN:
                 status, text = await state.lanes.run(call.lane, work, asked)

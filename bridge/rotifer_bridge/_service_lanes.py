@@ -10,22 +10,29 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 from rotifer_bridge._service_errors import Refused
 
-__all__ = ["LANES", "TOGETHER", "Lane", "Lanes", "Work"]
+__all__ = ["LANES", "SHARES", "TOGETHER", "Lane", "Lanes", "Work"]
 
 TOGETHER = 64
 """How many changes are handed on together at most [ours]: others wait no longer than for these."""
 
+SHARES = 2
+"""One token's bodies on their way may be one of so many parts of all of them [ours]."""
+
 
 class Lane(NamedTuple):
-    """How many calls run at once, and how many may be under way, waiting ones included."""
+    """How many calls run at once, and how many may be under way, waiting ones included.
+
+    As many again may be on their way, their bodies not there yet.
+    """
 
     threads: int
     most: int
@@ -60,8 +67,37 @@ class Lanes:
             if lane.threads > 1
         }
         self._under_way = dict.fromkeys(LANES, 0)
+        self._arriving: dict[str, Counter[str]] = {name: Counter() for name in LANES}
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         threading.Thread(target=self._work, name="rotifer-change", daemon=True).start()
+
+    @contextmanager
+    def arriving(self, name: str, whose: str) -> Iterator[None]:
+        """Count a call while its body is on its way, which takes nobody's place in the lane.
+
+        As many may be on their way as under way, but no one token's take the places of all:
+        whoever sends slowly holds up few but themselves.
+
+        Args:
+            name: of the lane.
+            whose: the id of the token.
+
+        Raises:
+            Refused: as many are on their way as may be, of all or of this token.
+        """
+        counted, most = self._arriving[name], LANES[name].most
+        share = most // SHARES
+        if counted[whose] >= share:
+            raise _busy(f"{share:,} bodies are on their way with this token")
+        if counted.total() >= most:
+            raise _busy(f"{most:,} bodies are on their way")
+        counted[whose] += 1
+        try:
+            yield
+        finally:
+            counted[whose] -= 1
+            if not counted[whose]:
+                del counted[whose]
 
     def admit(self, name: str) -> None:
         """Count a call in.
@@ -71,11 +107,7 @@ class Lanes:
         """
         lane = LANES[name]
         if self._under_way[name] >= lane.most:
-            raise Refused(
-                "BUSY",
-                f"{lane.most:,} calls of this sort are under way, which is the limit: try again",
-                {"retry-after": "1"},
-            )
+            raise _busy(f"{lane.most:,} calls of this sort are under way")
         self._under_way[name] += 1
 
     def leave(self, name: str) -> None:
@@ -113,6 +145,10 @@ class Lanes:
         self._jobs.put(None)
         for pool in self._pools.values():
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _busy(what: str) -> Refused:
+    return Refused("BUSY", f"{what}, which is the limit: try again", {"retry-after": "1"})
 
 
 def _tell(jobs: Sequence[_Job], results: Sequence[Any]) -> None:

@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+from rotifer_bridge._service_lanes import LANES, SHARES
+
 HEAD = b"POST /agents/keeper/memory/read HTTP/1.1\r\nHost: localhost\r\n"
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
@@ -185,6 +187,36 @@ def test_a_slow_body(cell):
     assert said.startswith(b"HTTP/1.1 408")
     assert b"6 bytes of it did" in said
     assert is_up(service)
+
+
+def test_slow_bodies_of_one_take_no_place_of_others(shared):
+    """Whoever sends many bodies slowly is told so; others write on, and then all is well."""
+    head = b"POST /memory HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n"
+    head += f"Authorization: Bearer {shared.alice}\r\n\r\n{{".encode()
+    slow = [dial(shared.service) for _ in range(LANES["change"].most)]
+    try:
+        for connection in slow:
+            connection.sendall(head)
+        note = {"layer": "about_me", "content": "x"}
+        deadline = time.monotonic() + 20
+        while True:
+            mine = shared.service.ask("POST", "/memory?actor=alice", note, shared.alice)
+            if mine.status == 503:
+                break
+            assert time.monotonic() < deadline
+        theirs = shared.service.ask("POST", "/memory?actor=bob", note, shared.bob)
+    finally:
+        for connection in slow:
+            connection.close()
+
+    assert ("BUSY", "1") == (mine.code, mine.headers["retry-after"])
+    assert (
+        f"{LANES['change'].most // SHARES} bodies are on their way with this token" in mine.message
+    )
+    assert 201 == theirs.status
+    deadline = time.monotonic() + 20
+    while 201 != shared.service.ask("POST", "/memory?actor=alice", note, shared.alice).status:
+        assert time.monotonic() < deadline
 
 
 def test_an_answer_that_nobody_takes(cell):
