@@ -7,16 +7,19 @@ from signal import Signals
 from typing import Any
 
 from rotifer_bridge._text import shown_path
-from rotifer_bridge.errors import GeneFailed, WorkerDied
+from rotifer_bridge.errors import GeneFailed, RunError, RunTimedOut, WorkerDied
 
 __all__ = [
     "EXIT_DISCONNECTED",
     "REFUSAL",
     "Refused",
+    "broken",
     "death",
     "failed",
     "is_refusal",
     "refusal",
+    "timed_out",
+    "unserved",
 ]
 
 REFUSAL = "__rotifer_error"
@@ -129,8 +132,33 @@ def death(gene: str, status: int | None, last_words: str, *, limit: int) -> Work
     if "heap out of memory" in last_words:
         how = "ran out of memory"
         help_ = "the gene holds more than Node's heap; work on smaller pieces"
+    elif "IsFrozen()" in last_words or "SetFlagsFromString" in last_words:
+        help_ = "V8's flags are frozen: do without v8.setFlagsFromString"
     return WorkerDied(
         f"gene '{gene}': its process {how} before it answered", code="E0052", help=help_
+    )
+
+
+def timed_out(gene: str, seconds: float) -> RunTimedOut:
+    """The error for a gene that was stopped because its time was over."""
+    return RunTimedOut(
+        f"gene '{gene}' did not answer within {seconds:g} s and was stopped",
+        code="E0052",
+        help="make it faster, or allow more with --time-limit SECONDS",
+    )
+
+
+def broken(gene: str, reason: object) -> RunError:
+    """The error for a worker that says what the protocol does not have."""
+    return RunError(f"gene '{gene}' broke the protocol: {reason}", code="E0052")
+
+
+def unserved(error: Exception) -> RunError:
+    """The error for a worker that this process has no thread or descriptor for."""
+    return RunError(
+        f"cannot serve another worker: {error}",
+        code="E0052",
+        help="close agents that are not in use; see 'ulimit -n' and 'ulimit -u'",
     )
 
 

@@ -13,6 +13,9 @@ from typing import Any
 __all__ = ["Responder", "extension"]
 
 _ECLOSED = 7
+_ESTATE = 11
+_TOO_LATE = frozenset({_ECLOSED, _ESTATE})
+_PATIENCE_MS = 1_000
 _HEAD_BYTES = (
     2048  # nearly every request's JSON line fits in this; a longer one is found all the same
 )
@@ -84,8 +87,9 @@ def _refuse_fork() -> None:
 class Responder:
     """The reply end (REP) of one connection. Nothing else can connect to it.
 
-    ``recv`` and ``send`` belong to one thread and alternate strictly; ``close`` may come from
-    another one and ends a waiting ``recv``.
+    ``recv`` and ``send`` belong to one thread and alternate strictly, but a request can be set
+    aside: any one thread may answer that, while ``recv`` waits for the next one already. ``close``
+    may come from any thread and ends a waiting ``recv``.
 
     Args:
         fd: a connected stream socket; nng owns it from here on, also when this raises.
@@ -105,8 +109,14 @@ class Responder:
             raise
         self._socket = socket[0]
         self._slot = ffi.new("nng_msg **")
+        # A context forgets its request when it receives the next one; so there are two.
+        self._context, self._aside = ffi.new("nng_ctx *"), ffi.new("nng_ctx *")
         listener = ffi.new("nng_listener *")
         try:
+            for context in (self._context, self._aside):
+                self._check(lib.nng_ctx_open(context, self._socket))
+                # Only who asks again before it has read the reply makes a reply wait.
+                self._check(lib.nng_ctx_set_ms(context[0], b"send-timeout", _PATIENCE_MS))
             # The limit counts the 4 bytes of the request id.
             self._check(lib.nng_socket_set_size(self._socket, b"recv-size-max", max_message + 4))
             self._check(lib.nng_listen(self._socket, b"socket://", listener, 0))
@@ -124,7 +134,7 @@ class Responder:
     def recv(self) -> tuple[bytes, bytes] | None:
         """Wait for the next request: its JSON line and the bytes behind it; None once closed."""
         ffi, lib = self._ffi, self._lib
-        code = lib.nng_recvmsg(self._socket, self._slot, 0)
+        code = lib.nng_ctx_recvmsg(self._context[0], self._slot, 0)
         if code:
             if code == _ECLOSED:
                 return None
@@ -144,25 +154,36 @@ class Responder:
         return start[:end], rest
 
     def send(self, *parts: bytes) -> bool:
-        """Answer the request received last with the parts' bytes; False once closed."""
+        """Answer the request received last with the parts' bytes; False once closed.
+
+        Raises:
+            OSError: the other side has not read the reply before this one.
+        """
+        return self._answer(self._context, parts)
+
+    def set_aside(self) -> None:
+        """Keep the request received last for `answer`; the one kept before must be answered."""
+        self._context, self._aside = self._aside, self._context
+
+    def answer(self, *parts: bytes) -> bool:
+        """Answer the request set aside, as `send` does; False also if it was answered already."""
+        return self._answer(self._aside, parts)
+
+    def _answer(self, context: Any, parts: tuple[bytes, ...]) -> bool:
         lib = self._lib
-        if sum(map(len, parts)) <= _SMALL:
-            # One call into nng instead of four.
-            payload = b"".join(parts)
-            code = lib.nng_send(self._socket, payload, len(payload), 0)
-            if code and code != _ECLOSED:
-                self._check(code)
-            return not code
-        slot = self._slot
+        slot = self._ffi.new("nng_msg **")
+        size = sum(map(len, parts))
+        if size <= _SMALL and len(parts) > 1:
+            parts = (b"".join(parts),)
         self._check(lib.nng_msg_alloc(slot, 0))
         message = slot[0]
         code = 0
-        for part in parts:  # joined here and nowhere else: a value is not copied twice
+        for part in parts:  # joined here and nowhere else: a large value is not copied twice
             code = code or lib.nng_msg_append(message, part, len(part))
-        code = code or lib.nng_sendmsg(self._socket, message, 0)
+        code = code or lib.nng_ctx_sendmsg(context[0], message, 0)
         if code:
             lib.nng_msg_free(message)
-            if code == _ECLOSED:
+            if code in _TOO_LATE:
                 return False
             self._check(code)
         return True

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from rotifer_bridge import _gil
 from rotifer_bridge._door import MEMORY_OPS, failure
-from rotifer_bridge._failure import death, failed
+from rotifer_bridge._failure import broken, death, failed, timed_out, unserved
 from rotifer_bridge._inmost import KILLED_WORDS, end_inmost, inmost, true_status
 from rotifer_bridge._launch import Launched, discard, live
 from rotifer_bridge._log import LogPipe
 from rotifer_bridge._nng import Responder
 from rotifer_bridge._node import Node, node_version, old_node, too_old
 from rotifer_bridge._pairing import Pairing
-from rotifer_bridge.errors import GeneFailed, RotiferError, RunError, RunTimedOut
+from rotifer_bridge.errors import GeneFailed, RotiferError
 from rotifer_engine import MAX_VALUE_BYTES
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ MAX_OUTPUT = 64 * 1024 * 1024
 """The largest output of a gene, in bytes of JSON [ours]."""
 _MAX_MESSAGE = MAX_OUTPUT + 65_536
 _GLANCE = 0.05  # seconds between two looks at whether the worker has to wait for its processor
+_LATER: Reply = ()  # the request is answered by another thread
 _SURVIVED = frozenset({"threw", "undefined", "not-json", "too-large"})
 
 # Half the time of `loads`, which guesses encodings and skips white space first.
@@ -71,14 +72,13 @@ class Worker:
         self.node = node
         self._door: Door | ClosedDoor | None = None
         self._live = 0  # the run that is going on; 0 between runs
+        # A run was answered, and whoever calls for the next one sends it.
+        self._owed = self._greeted = self._closed = self._killed = False
         self._gateway: Gateway | None = None
         self.traffic: Traffic | None = None
         """What the last run asked of the network; None for a gene that cannot."""
         self._runs = 0
-        self._greeted = False
-        self._closed = False
         self._status: int | None = None
-        self._killed = False
         self._events: deque[tuple[str, dict[str, Any], bytes]] = deque()
         self._replies: SimpleQueue[Reply | None] = SimpleQueue()
         self.pid = process.pid
@@ -88,7 +88,7 @@ class Worker:
         self._serving = threading.Lock()  # held during a memory call (`end_all`)
         self._out = LogPipe(process.stdout, self._print)
         self._err = LogPipe(process.stderr, self._log)
-        self._poll = select.poll()
+        self._poll, self._ended, self._printed = select.poll(), select.poll(), select.poll()
         self._service = threading.Thread(
             target=self._serve, name=f"rotifer-worker-{self.pid}", daemon=True
         )
@@ -111,12 +111,11 @@ class Worker:
                 os.close(fd)
             discard(process)
             if isinstance(error, (OSError, RuntimeError)):
-                raise RunError(
-                    f"cannot serve another worker: {error}",
-                    code="E0052",
-                    help="close agents that are not in use; see 'ulimit -n' and 'ulimit -u'",
-                ) from error
+                raise unserved(error) from error
             raise
+        self._ended.register(self._pidfd, select.POLLIN)
+        for fd in (self._out.fd, self._err.fd):
+            self._printed.register(fd, select.POLLIN)
         for fd in (self._pidfd, self._bell, self._out.fd, self._err.fd):
             self._poll.register(fd, select.POLLIN)
         live[self.pid] = self._serving
@@ -125,7 +124,7 @@ class Worker:
     @property
     def alive(self) -> bool:
         """Whether it can take another run: not closed, and its process is there."""
-        return not (self._closed or _readable(self._pidfd))
+        return not (self._closed or self._ended.poll(0))
 
     def load(
         self,
@@ -214,9 +213,18 @@ class Worker:
         if self._gateway is not None:
             self._gateway.begin(self._runs)
         head = f'{{"run":{self._runs}{more}}}\n'
-        self._replies.put((head.encode("ascii"), given))
+        parts = head.encode("ascii"), given
         _gil.enter()
         try:
+            if self._owed:
+                # The gene waits after its last run: the service thread need not wake up for this.
+                self._owed = False
+                try:
+                    self._socket.answer(*parts)
+                except OSError as error:  # it has not read the reply before
+                    raise broken(self.name, str(error)) from error
+            else:
+                self._replies.put(parts)
             return self._answer(deadline, time_limit)
         except BaseException as error:
             survived = isinstance(error, GeneFailed) and getattr(error, "survived", False)
@@ -243,8 +251,10 @@ class Worker:
 
     def _settle_logs(self) -> None:
         """All that the run printed is in the pipes by now: Node writes to pipes synchronously."""
+        there = self._printed.poll(0)
         for pipe in (self._out, self._err):
-            pipe.drain()
+            if there:
+                pipe.drain()
             pipe.end_run(self.name)
 
     def _answer(self, deadline: float, time_limit: float) -> bytes:
@@ -254,10 +264,8 @@ class Worker:
                 self._settle_logs()
                 return tail
             if op == "failed":
-                kind = str(message.get("kind"))
-                error = failed(
-                    self.name, self._folder, kind, message.get("error"), limit=MAX_OUTPUT
-                )
+                kind, told = str(message.get("kind")), message.get("error")
+                error = failed(self.name, self._folder, kind, told, limit=MAX_OUTPUT)
                 error.survived = kind in _SURVIVED  # type: ignore[attr-defined]
                 self._settle_logs()
                 raise error
@@ -268,20 +276,14 @@ class Worker:
                 if too_old(version):
                     raise old_node(self.node, version)
             elif op == "broken":
-                raise RunError(
-                    f"gene '{self.name}' broke the protocol: {message['reason']}", code="E0052"
-                )
+                raise broken(self.name, message["reason"])
 
     def _next_event(self, deadline: float, time_limit: float) -> tuple[str, dict[str, Any], bytes]:
         """The service thread's next event; meanwhile logs are read and death is noticed."""
         while not self._events:
             left = deadline - time.monotonic()
             if left <= 0:
-                raise RunTimedOut(
-                    f"gene '{self.name}' did not answer within {time_limit:g} s and was stopped",
-                    code="E0052",
-                    help="make it faster, or allow more with --time-limit SECONDS",
-                )
+                raise timed_out(self.name, time_limit)
             patience = min(left, _GLANCE) if self._pairing.held else left
             ready = {fd for fd, _ in self._poll.poll(patience * 1000 + 1)}
             if not ready:
@@ -316,7 +318,7 @@ class Worker:
                 if request is None:
                     return
                 reply = self._reply(*request)
-                if reply is None or not self._socket.send(*reply):
+                if reply is None or not (reply is _LATER or self._socket.send(*reply)):
                     return
         except Exception as error:  # noqa: BLE001 - told to the thread that waits in run()
             self._tell("broken", {"reason": f"{type(error).__name__}: {error}"}, b"")
@@ -329,15 +331,18 @@ class Worker:
         except (ValueError, TypeError, KeyError, RecursionError):
             self._tell("broken", {"reason": f"it sent {head[:80]!r}"}, b"")
             return None
-        if op in MEMORY_OPS:
+        if op in MEMORY_OPS and not self._owed:
             return self._memory_call(op, message, tail)
-        if op not in {"hello", "next", "done", "failed"}:
+        if self._owed or op not in {"hello", "next", "done", "failed"}:
             self._tell("broken", {"reason": f"it asked for {str(op)[:40]!r}"}, b"")
             return None
-        if op in {"done", "failed"}:
+        ended = op in {"done", "failed"}
+        if ended:
             self._live = 0
+            self._socket.set_aside()
+            self._owed = True
         self._tell(op, message, tail)
-        return self._replies.get()
+        return _LATER if ended else self._replies.get()
 
     def _memory_call(self, op: str, message: dict[str, Any], value: bytes) -> Reply:
         if self._door is None:
@@ -392,9 +397,3 @@ class Worker:
         self._service.join()
         os.close(self._pidfd)
         os.close(self._bell)
-
-
-def _readable(fd: int) -> bool:
-    poll = select.poll()
-    poll.register(fd, select.POLLIN)
-    return bool(poll.poll(0))

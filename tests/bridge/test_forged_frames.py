@@ -105,3 +105,18 @@ def test_numbers_beyond_json_readers(bench, text):
         pytest.raises(RotiferError, match="out of range"),
     ):
         agent.run({})
+
+
+def test_a_request_between_two_runs_breaks_the_protocol(bench):
+    """Whoever asks again before it was given its next run is stopped, and the next agent runs."""
+    twice = FORGE.replace("frame(PAYLOAD)", "frame(DONE); frame(READ)")
+    done, read = r"""'{"op":"done","run":1}\n1'""", r"""'{"op":"read","run":1,"key":"k"}\n'"""
+    bench.gene("forger", {"index.mjs": twice.replace("DONE", done).replace("READ", read)})
+    bench.record(1, genome=["forger"])
+    with bench.project().agent("keeper") as agent:
+        first = agent.run({}, time_limit=20)
+        with pytest.raises(RotiferError) as caught:
+            agent.run({}, time_limit=20)
+
+    assert 1 == first.output
+    assert "gene 'forger' broke the protocol: it asked for 'read'" == caught.value.message
