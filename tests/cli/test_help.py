@@ -118,6 +118,14 @@ def test_the_page_has_no_command_that_is_gone():
     assert {" ".join(path) for path in LEAVES} == set(named)
 
 
+def test_the_first_table_has_every_command():
+    """Each command stands once in the table at the top of the page, with a link to its section."""
+    with open(DOC, encoding="utf-8") as file:
+        rows = re.findall(r"^\| \[`(rotifer .*?)`\]\(#(.*?)\) \|", file.read(), re.MULTILINE)
+
+    assert sorted((" ".join(path), "-".join(path)) for path in LEAVES) == sorted(rows)
+
+
 @pytest.mark.parametrize(
     "option", [p for p in LEAVES["rotifer", "agent", "run"].params if isinstance(p, click.Option)]
 )
