@@ -311,6 +311,9 @@ def test_compliance(cli, bench):
 
     assert (0, 1) == (loose.code, strict.code)
     assert "compliance: not met: no negative case passed" in strict.out
+    assert "  passed: 9 passed" == loose.out.splitlines()[-1]
+    assert "  FAILED: 9 passed" == strict.out.splitlines()[-1]
+    assert "FAILED" == cli("test", "--compliance").out.split()[-1]
 
 
 def test_scaffold(cli, bench):

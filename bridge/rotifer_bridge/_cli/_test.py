@@ -69,9 +69,7 @@ def _once(project: Project, gene: str | None, options: _Options) -> int:
         if options.scaffold:
             _scaffold(project, name)
         reports.append(_one(project, name, options, required=gene is not None))
-    passed = all(
-        report.passed and not (options.compliance and report.lacking()) for report in reports
-    )
+    passed = all(_passed(report, options) for report in reports)
     if options.as_json:
         import json
 
@@ -81,7 +79,8 @@ def _once(project: Project, gene: str | None, options: _Options) -> int:
     elif gene is None:
         if reports:
             say("")
-            say(table(["Gene", "Checks", "Cases", "Property", "Result"], [*map(_row, reports)]))
+            rows = [_row(report, passed=_passed(report, options)) for report in reports]
+            say(table(["Gene", "Checks", "Cases", "Property", "Result"], rows))
         else:
             note("no genes to test; rotifer wrap makes a folder of code a gene")
     return 0 if passed else 1
@@ -112,7 +111,7 @@ def _one(project: Project, name: str, options: _Options, *, required: bool) -> R
         if options.compliance:
             lacking = report.lacking()
             say(f"  compliance: {'not met: ' + '; '.join(lacking) if lacking else 'met'}")
-        say(f"  {_summary(report)}")
+        say(f"  {_summary(report, passed=_passed(report, options))}")
     return report
 
 
@@ -135,22 +134,26 @@ def _show(outcome: Outcome, *, verbose: bool) -> None:
         say(f"        help: {lines(outcome.help)}")
 
 
-def _summary(report: Report) -> str:
+def _passed(report: Report, options: _Options) -> bool:
+    return report.passed and not (options.compliance and report.lacking())
+
+
+def _summary(report: Report, *, passed: bool) -> str:
     counts = {
         status: sum(outcome.status == status for outcome in report.outcomes) for status in _WORDS
     }
     told = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
-    return f"{'passed' if report.passed else 'FAILED'}: {told}"
+    return f"{'passed' if passed else 'FAILED'}: {told}"
 
 
-def _row(report: Report) -> list[str]:
+def _row(report: Report, *, passed: bool) -> list[str]:
     cells = [report.gene]
     for part in ("check", "case"):
         found = [outcome for outcome in report.of(part) if outcome.status != "skipped"]
         good = sum(outcome.status == "passed" for outcome in found)
         cells.append(f"{good}/{len(found)}" if found else "-")
     cells.append(next((_WORDS[found.status] for found in report.of("property")), "-"))
-    return [*cells, "passed" if report.passed else "FAILED"]
+    return [*cells, "passed" if passed else "FAILED"]
 
 
 def _scaffold(project: Project, name: str) -> None:
