@@ -12,7 +12,7 @@ from rotifer_bridge._grants import parse_grants
 from rotifer_bridge._result import RunResult, elapsed_ms, ignore
 from rotifer_bridge._turns import Turns, given_text
 from rotifer_bridge._warm import WarmGenes
-from rotifer_bridge.errors import AgentError, UsageError
+from rotifer_bridge.errors import AgentError, RotiferError, UsageError
 from rotifer_engine import ABSENT
 
 if TYPE_CHECKING:
@@ -121,9 +121,10 @@ class Agent:
         Raises:
             AgentError: the genome is empty or the agent is closed.
             GeneError: a gene is missing, has no source, or cannot be made ready.
-            RunError: a gene gave no answer; the steps so far are its ``steps``.
+            RunError: a gene gave no answer.
             UsageError: a grant cannot be kept; the gene cannot be debugged; the input is not JSON,
                 or does not fit with ``strict``.
+            Whichever it is, the steps so far are its ``steps``.
         """
         if self._owner != os.getpid():
             raise AgentError(
@@ -160,7 +161,11 @@ class Agent:
                     strict=strict,
                     time_limit=time_limit,
                 )
-                output = compose(turns, given_text(input))
+                try:
+                    output = compose(turns, given_text(input))
+                except RotiferError as error:
+                    error.steps = turns.steps
+                    raise
                 kind = self.record.composition["type"]
                 return RunResult(self.name, kind, output, turns.steps, elapsed_ms(started))
             finally:

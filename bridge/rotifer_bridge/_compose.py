@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rotifer_bridge._record import AgentRecord
-    from rotifer_bridge._result import OnNote, Step
+    from rotifer_bridge._result import OnNote
 
 __all__ = ["Answer", "Genes", "compose"]
 
@@ -27,13 +27,13 @@ Answer = tuple[bytes, Any]
 _AHEAD = 3  # genes whose Nodes start while one works: a start takes longer than most genes do
 _OF_TWO = frozenset({"Cond", "Try"})
 _COMPILED_ONLY = frozenset({"Par", *_OF_TWO})
+_NO_ANSWER = (GeneError, RunError)  # of a gene that is there: one that is not ends every run
 
 
 class Genes(Protocol):
     """What a composition can do with the agent's genes."""
 
     record: AgentRecord
-    steps: list[Step]
     note: OnNote
 
     def domain(self, name: str) -> str:
@@ -46,9 +46,9 @@ class Genes(Protocol):
         """See that the gene's process is on its way; does not wait."""
 
     def run(self, name: str, given: bytes) -> Answer:
-        """The gene's answer; a step is added, also when it fails."""
+        """The gene's answer."""
 
-    def together(self, names: Sequence[str], given: bytes) -> list[Answer | RunError]:
+    def together(self, names: Sequence[str], given: bytes) -> list[Answer | GeneError | RunError]:
         """What compiled genes answer to one input, run at the same time, in their order."""
 
     def check_output(self, name: str, output: bytes) -> None:
@@ -125,8 +125,9 @@ def _compiled(genes: Genes, kind: str, given: bytes) -> Any:
         return _one(genes, genome[0 if holds(predicate, parse_json(given)) else 1], given)
     try:
         return _one(genes, genome[0], given)
-    except RunError as error:
+    except _NO_ANSWER as error:
         # The fallback is told of the failure and has to make do with it: it is no warning.
+        _note_unusable(genes, error)
         return _one(genes, genome[1], _after_failure(genome[0], error, given))
 
 
@@ -148,14 +149,15 @@ def _par(genes: Genes, given: bytes) -> Any:
     outcomes = genes.together(genome, given)
     if genes.record.composition.get("merge", "first") == "first":
         for name, outcome in zip(genome, outcomes, strict=True):
-            if not isinstance(outcome, RunError):
+            if not isinstance(outcome, _NO_ANSWER):
                 genes.check_output(name, outcome[0])
                 return outcome[1]
-        whys = [found.message for found in outcomes if isinstance(found, RunError)]
+            _note_unusable(genes, outcome)
+        whys = [found.message for found in outcomes if isinstance(found, _NO_ANSWER)]
         _fail(genes, "no branch gave an answer: " + "; ".join(whys))
     answers: list[Answer] = []
     for outcome in outcomes:  # the first error in the order of the branches [ours], not of time
-        if isinstance(outcome, RunError):
+        if isinstance(outcome, _NO_ANSWER):
             raise outcome
         answers.append(outcome)
     for name, (text, _) in zip(genome, answers, strict=True):
@@ -163,7 +165,13 @@ def _par(genes: Genes, given: bytes) -> Any:
     return {f"branch_{number}": value for number, (_, value) in enumerate(answers)}
 
 
-def _after_failure(name: str, error: RunError, given: bytes) -> bytes:
+def _note_unusable(genes: Genes, error: GeneError | RunError) -> None:
+    """Say of a gene that is passed over why it cannot be made ready: it will be so every time."""
+    if isinstance(error, GeneError):
+        genes.note(error.message)
+
+
+def _after_failure(name: str, error: GeneError | RunError, given: bytes) -> bytes:
     """What the fallback of a Try gets; the words of ``error`` are ours, its fields are not."""
     import json
 
@@ -202,9 +210,8 @@ def _try_pools(genes: Genes, given: bytes) -> dict[str, Any]:
                 try:
                     genes.prepare(name)
                     text, value = genes.run(name, given)
-                except (GeneError, RunError) as error:
-                    if isinstance(error, GeneError):  # it will be no better the next time
-                        genes.note(error.message)
+                except _NO_ANSWER as error:
+                    _note_unusable(genes, error)
                     outcomes.append((domain, name, False))
                     whys.append(error.message)
                     continue
@@ -224,10 +231,8 @@ def _try_pools(genes: Genes, given: bytes) -> dict[str, Any]:
 
 
 def _fail(genes: Genes, why: str) -> NoReturn:
-    failure = CompositionFailed(
+    raise CompositionFailed(
         f"agent '{genes.record.name}': {why}",
         code="E0053",
         help="--verbose says what each gene did",
     )
-    failure.steps = genes.steps
-    raise failure

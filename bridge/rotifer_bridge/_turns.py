@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rotifer_bridge._failure import REFUSAL, is_refusal, refusal
 from rotifer_bridge._json import NotJSON, parse_json
 from rotifer_bridge._result import Step, elapsed_ms
-from rotifer_bridge.errors import GeneFailed, RunError, UsageError
+from rotifer_bridge.errors import GeneError, GeneFailed, RunError, UsageError
 from rotifer_engine import ABSENT
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class Turns:
         self._on_log = on_log
         self._on_step = on_step
         self._strict = strict
+        self._last: tuple[bytes, Any] = (b"", None)  # an answer is the next one's input
         self._time_limit = time_limit
 
     def domain(self, name: str) -> str:
@@ -74,19 +75,20 @@ class Turns:
         step, outcome = self._turn(runner, given)
         self.steps.append(step)
         if isinstance(outcome, BaseException):
-            if isinstance(outcome, RunError):
-                outcome.steps = self.steps
             raise outcome
         return outcome
 
-    def together(self, names: Sequence[str], given: bytes) -> list[Answer | RunError]:
+    def together(self, names: Sequence[str], given: bytes) -> list[Answer | GeneError | RunError]:
         from rotifer_bridge._branches import together
 
         # A gene that stands in the genome twice runs twice at the same time.
-        runners = [
-            self._warm.runner(name, self._time_limit, branch=branch)
-            for branch, name in enumerate(names)
-        ]
+        runners: dict[int, Runner] = {}
+        outcomes: dict[int, Answer | GeneError | RunError] = {}
+        for branch, name in enumerate(names):
+            try:
+                runners[branch] = self._warm.runner(name, self._time_limit, branch=branch)
+            except GeneError as error:  # its module cannot be used
+                outcomes[branch] = error
         for name in dict.fromkeys(names):
             self._check(name, "inputSchema", given)
         ended: dict[int, tuple[Step, Answer | BaseException]] = {}
@@ -103,18 +105,16 @@ class Turns:
             return run
 
         try:
-            together([task(branch) for branch in range(len(names))], stop=self._warm.kill)
+            together([task(branch) for branch in runners], stop=self._warm.kill)
         finally:
             self._warm.note = self.note
             self.steps += [ended[branch][0] for branch in sorted(ended)]
-        outcomes: list[Answer | RunError] = []
-        for _, outcome in (ended[branch] for branch in range(len(names))):
-            if isinstance(outcome, RunError):
-                outcome.steps = self.steps
-            elif isinstance(outcome, BaseException):
+        for branch in runners:
+            outcome = ended[branch][1]
+            if isinstance(outcome, BaseException) and not isinstance(outcome, RunError):
                 raise outcome
-            outcomes.append(outcome)
-        return outcomes
+            outcomes[branch] = outcome
+        return [outcomes[branch] for branch in range(len(names))]
 
     def _turn(self, runner: Runner, given: bytes) -> tuple[Step, Answer | BaseException]:
         """One run of one gene: its step, and its answer or why there is none."""
@@ -122,7 +122,7 @@ class Turns:
         outcome: Answer | BaseException
         try:
             text = runner.run(given, time_limit=self._time_limit)
-            outcome = text, _answer(runner.name, text)
+            outcome = self._last = text, _answer(runner.name, text)
         except BaseException as error:  # noqa: BLE001 - raised by the caller, once its step is kept
             outcome = error
         status = "failed" if isinstance(outcome, BaseException) else "ok"
@@ -137,7 +137,10 @@ class Turns:
         """Check what goes into, or comes out of, a gene against its schema (projects §3)."""
         from rotifer_bridge._schema import misfits
 
-        for message in misfits(self._warm.gene(name), schema, _parsed(name, given)):
+        last, value = self._last
+        if last is not given:
+            value = _parsed(name, given)
+        for message in misfits(self._warm.gene(name), schema, value):
             if self._strict:
                 raise UsageError(message, code="E0052", help="correct it, or run without --strict")
             self.note(message)

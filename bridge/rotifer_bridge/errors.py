@@ -49,7 +49,12 @@ class RotiferError(Exception):
         code: the documented code (``E0050``), where there is one (projects.md §3).
         where: the file the message is about, with ``:line`` where that is known.
         help: what to do next.
+
+    ``steps`` are those of the run that it ended, up to and with the one that failed
+    (``rotifer_bridge.Step``).
     """
+
+    steps: Sequence[Step] = ()
 
     def __init__(
         self,
@@ -99,12 +104,7 @@ class NodeError(RotiferError):
 
 
 class RunError(RotiferError):
-    """A run was started and did not give an answer.
-
-    ``steps`` are those of the run up to and with the one that failed (``rotifer_bridge.Step``).
-    """
-
-    steps: Sequence[Step] = ()
+    """A run was started and did not give an answer."""
 
 
 class GeneFailed(RunError):

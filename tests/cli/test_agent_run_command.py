@@ -69,6 +69,26 @@ def test_verbose(cli, echo):
     assert {"got": {"name": "world"}} == json.loads(done.out)
 
 
+@pytest.mark.parametrize(
+    ("files", "fields", "words"),
+    [
+        ({"index.ts": "export const express = ("}, {}, "could not be loaded"),
+        ({"index.ts": ECHO}, {"inputSchema": {"required": ["n"]}}, '"n" is a required property'),
+        ({"index.ts": ECHO}, {"inputSchema": {"type": "x"}}, "inputSchema cannot be used"),
+    ],
+)
+def test_verbose_of_a_run_that_fails(cli, bench, files, fields, words):
+    """What ran before the gene that could not is told, whatever the fault."""
+    bench.gene("echo", {"index.ts": ECHO})
+    bench.gene("last", files, **fields)
+    bench.record(1, "chain", ("echo", "echo", "last"))
+    done = cli("agent", "run", "chain", "--verbose", "--strict", "--input", '{"n": 1}')
+
+    assert 1 == done.code
+    assert "echo: ok (node, " in done.err
+    assert words in done.err
+
+
 def test_no_sandbox_is_accepted(cli, echo):
     """The reference's flag is known."""
     assert 0 == cli("agent", "run", "echo", "--no-sandbox").code

@@ -15,6 +15,8 @@ from rotifer_bridge._json import NotJSON, parse_json
 from rotifer_bridge.errors import RotiferError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import click
 
     from rotifer_bridge._agent import Agent
@@ -207,9 +209,8 @@ def perform(options: RunOptions, launched: Launched | None = None) -> int:
         try:
             result = _run(agent, value, time_limit, options)
         except RotiferError as error:
-            steps = getattr(error, "steps", None)
-            if steps and options.verbose:
-                _show_steps(steps)
+            if options.verbose:
+                _show_steps(error.steps)
             raise
         _show(result, options)
     return 0
@@ -344,7 +345,7 @@ def _show(result: RunResult, options: RunOptions) -> None:
         note(f"done in {result.duration_ms:.1f} ms")
 
 
-def _show_steps(steps: list[Step]) -> None:
+def _show_steps(steps: Sequence[Step]) -> None:
     for number, step in enumerate(steps, 1):
         what = spent(step.engine, step.duration_ms, step.fuel)
         note(f"[{number}/{len(steps)}] {step.gene}: {step.status} ({what})")
