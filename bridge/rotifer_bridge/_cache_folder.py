@@ -45,7 +45,8 @@ def kept(cache_dir: str, name: str) -> bytes | None:
         ):
             return None
         with open(fd, "rb", buffering=0, closefd=False) as file:
-            return file.read(MAX_BYTES)
+            # No more than is there: room for all that is asked for is made before it is read.
+            return file.read(status.st_size)
     except OSError:
         return None
     finally:

@@ -94,7 +94,15 @@ def _limited(command: list[str], fence: Fence) -> list[str]:
 
 
 def _limits(fence: Fence) -> list[tuple[str, int]]:
-    return [*LIMITS.items(), ("fsize", _WRITTEN_BYTES if fence.writable else 0)]
+    import resource
+
+    wanted = [*LIMITS.items(), ("fsize", _WRITTEN_BYTES if fence.writable else 0)]
+    limits = []
+    for what, most in wanted:
+        # What this process itself is held to cannot be raised: asked to, prlimit starts nothing.
+        hard = resource.getrlimit(getattr(resource, f"RLIMIT_{what.upper()}"))[1]
+        limits.append((what, most if hard == resource.RLIM_INFINITY else min(most, hard)))
+    return limits
 
 
 def limit_from_outside(pid: int, fence: Fence) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -78,6 +80,26 @@ def test_the_limits_are_the_kernels(bench, monkeypatch, wall, has_prlimit):
     assert [str(_sandbox.DATA_BYTES)] * 2 == limits["Max data size"]
     assert [str(_sandbox.OPEN_FILES)] * 2 == limits["Max open files"]
     assert ["0", "0"] == limits["Max core file size"] == limits["Max file size"]
+
+
+@pytest.mark.parametrize(
+    "limits", ["-n 100", "-d 1500000", "-f 100000", "-n 100 && ulimit -d 1500000"]
+)
+def test_who_is_held_to_less_still_runs_genes(bench, limits):
+    """Where fewer files or less memory are allowed than a gene gets, the gene gets that."""
+    bench.gene("g", {"index.mjs": "export const express = () => ({ ran: 1 });"})
+    bench.record(1, genome=["g"])
+    run = [sys.executable, "-m", "rotifer_bridge", "agent", "run", "keeper"]
+    held = ["sh", "-c", f'ulimit {limits} && exec "$0" "$@"', *run]
+    # Root of the whole machine may raise a limit, and would not see it.
+    if os.geteuid() == 0 and (setpriv := _sandbox.program("setpriv")):
+        held = [setpriv, "--bounding-set=-sys_resource", *held]
+
+    done = subprocess.run(
+        held, check=False, cwd=bench.root, capture_output=True, text=True, timeout=60
+    )
+
+    assert (0, '{\n  "ran": 1\n}\n', "") == (done.returncode, done.stdout, done.stderr)
 
 
 def test_no_debugger_can_be_opened_from_outside(bench):

@@ -11,6 +11,8 @@ import time
 
 import pytest
 
+from rotifer_bridge._cli._guard import guarded
+
 SLOW = "export const express = () => { console.log('started'); for (;;) {} };\n"
 
 
@@ -87,6 +89,39 @@ def test_a_full_disk_is_an_error(rotifer, bench):
             done = rotifer(*argv, stdout=full)
         assert 1 == done.code
         assert "error: cannot write the output: No space left on device\n" == done.err
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), ["there is not enough memory", "ulimit -v"]),
+        (ImportError("x.so: Too many open files"), ["x.so: Too many open files", "ulimit -n"]),
+    ],
+)
+def test_what_the_machine_does_not_give(capsys, error, said):
+    """No memory, or no file to load a module from: an error and where to look, no stack."""
+
+    def command():
+        raise error
+
+    assert 1 == guarded(command)
+    told = capsys.readouterr().err
+    assert told.startswith("error: ")
+    assert all(words in told for words in [*said, "\nhelp: "])
+
+
+def test_few_open_files_are_an_error(bench):
+    """However few: an error or an answer, no stack."""
+    bench.gene("one")
+    bench.record(1, "keeper", ("one",))
+    for most in (12, 14, 16, 18, 20, 22):
+        run = [sys.executable, "-m", "rotifer_bridge", "agent", "run", "keeper"]
+        held = ["sh", "-c", f'ulimit -n {most} && exec "$0" "$@"', *run]
+        done = subprocess.run(
+            held, check=False, cwd=bench.root, capture_output=True, text=True, timeout=60
+        )
+        assert "Traceback" not in done.stderr
+        assert done.returncode == 0 or (done.returncode == 1 and "error" in done.stderr)
 
 
 def test_ctrl_c(bench):

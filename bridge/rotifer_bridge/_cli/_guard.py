@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 
 from rotifer_bridge._cli._output import OutputError, error_text, write_error
+from rotifer_bridge._text import printable
 from rotifer_bridge.errors import RotiferError
 
 __all__ = ["FAILED", "INTERRUPTED", "guarded"]
@@ -48,6 +49,18 @@ def _explained(command: Callable[[], int]) -> int:
         return INTERRUPTED
     except RecursionError:
         write_error("error: a value is nested too deeply to be handled")
+    except MemoryError:
+        write_error(
+            "error: there is not enough memory for this command"
+            "\nhelp: the limits are in 'ulimit -v' and 'ulimit -d'; smaller inputs need less"
+        )
+    except (
+        ImportError
+    ) as error:  # much is imported late, perhaps when no file can be opened anymore
+        write_error(
+            f"error: a part of the program could not be loaded: {printable(str(error))}"
+            "\nhelp: see 'ulimit -n' where few files may be open; else install rotifer-bridge again"
+        )
     except (BrokenPipeError, OutputError):
         raise
     except OSError as error:
