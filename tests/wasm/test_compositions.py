@@ -12,7 +12,7 @@ from contextlib import suppress
 import pytest
 from tests.genes import building, modules
 
-from rotifer_bridge import CompositionFailed, GeneFailed, RunError, RunTimedOut
+from rotifer_bridge import CompositionFailed, GeneError, GeneFailed, RunError, RunTimedOut
 
 OWN = '{"readScope":"CREATOR_GENE_ONLY","writeScope":"CREATOR_GENE_ONLY","sharePolicy":"PRIVATE"}'
 
@@ -232,6 +232,55 @@ def test_a_callback_that_raises_ends_all_branches(play):
 
     assert [] == [t.name for t in threading.enumerate() if "branch" in t.name]
     assert threading.active_count() <= before + 1  # the clock of the sandbox may linger
+
+
+# ---- a module that cannot be used
+
+
+@pytest.fixture
+def unusable():
+    """A module that imports what is not there: it passes the checks of its folder, and never runs."""
+    return building.wat('(module (import "env" "abort" (func)) (memory (export "memory") 1) (func (export "express") (param i32 i32) (result i32) (i32.const 0)))')  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "output"),
+    [
+        ({"type": "Par", "merge": "first"}, {"n": 1}),
+        ({"type": "TryPool"}, {"code": {"n": 1}}),
+        ({"type": "Try"}, None),
+    ],
+)
+def test_one_that_cannot_be_used_is_passed_over(play, unusable, kind, output):
+    """Where another may answer it does, and why the first one did not is said."""
+    notes = []
+
+    result = play({"a": unusable, "b": modules.echo()}, kind, {"n": 1}, on_note=notes.append)
+
+    assert ["gene 'a': its module imports env.abort, which is not there"] == notes
+    if output is None:
+        assert {"n": 1} == result.output["original_input"]
+        assert ("E0051", *notes) == (result.output["error"]["code"], result.output["error"]["message"])  # fmt: skip
+    else:
+        assert output == result.output
+
+
+@pytest.mark.parametrize("merge", ["concat", "merge"])
+def test_one_that_cannot_be_used_is_an_error_of_its_branch(play, unusable, merge):
+    """The first error in the order of the branches wins; the others run to their end."""
+    genes = {"a": modules.writing("a", "1"), "b": unusable, "c": modules.failing(-3)}
+
+    with pytest.raises(GeneError, match=r"imports env\.abort") as caught:
+        play(genes, {"type": "Par", "merge": merge})
+
+    assert "E0051" == caught.value.code
+    assert ["a"] == audited(play.bench, "key")
+
+
+def test_a_par_of_genes_that_cannot_be_used(play, unusable):
+    """E0053 says of each why."""
+    with pytest.raises(CompositionFailed, match=r"no branch gave an answer: .*abort.*; .*abort"):
+        play({"a": unusable, "b": unusable}, {"type": "Par"})
 
 
 # ---- Cond
