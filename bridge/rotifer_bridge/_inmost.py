@@ -10,7 +10,7 @@ import os
 import signal
 from contextlib import suppress
 
-__all__ = ["KILLED_WORDS", "end_inmost", "inmost", "true_status"]
+__all__ = ["KILLED_WORDS", "end_inmost", "inmost", "kill_inmost", "true_status"]
 
 KILLED_WORDS = "unshare: sigprocmask unblock failed: Invalid argument"
 """What util-linux says, and exits with 1, in place of dying by SIGKILL as its child did."""
@@ -32,6 +32,16 @@ def inmost(pid: int) -> int:
     return pid
 
 
+def kill_inmost(pid: int) -> bool:
+    """Kill Node alone, without waiting; whether there is anything round it."""
+    found = inmost(pid)
+    if found == pid:
+        return False
+    with suppress(OSError):
+        os.kill(found, signal.SIGKILL)
+    return True
+
+
 def end_inmost(pid: int, pidfd: int) -> None:
     """Kill Node alone and give the walls a moment to reap it and end.
 
@@ -40,11 +50,7 @@ def end_inmost(pid: int, pidfd: int) -> None:
     """
     from select import POLLIN, poll
 
-    found = inmost(pid)
-    if found == pid:
-        return
-    with suppress(OSError):
-        os.kill(found, signal.SIGKILL)
+    if kill_inmost(pid):
         waiting = poll()
         waiting.register(pidfd, POLLIN)
         waiting.poll(_MOMENT_MS)

@@ -12,6 +12,7 @@ from rotifer_bridge._door import Door
 from rotifer_bridge._early import launch_in
 from rotifer_bridge._gene import refuse_unsigned
 from rotifer_bridge._grants import NO_GRANTS, Grants, fence_of
+from rotifer_bridge._inmost import kill_inmost
 from rotifer_bridge._launch import Launched, discard
 from rotifer_bridge._node import find_node
 from rotifer_bridge._result import ignore
@@ -211,7 +212,6 @@ class WarmGenes:
         inspection = None
         if self.inspection is not None and self.inspection.gene == name:
             inspection, branch = self.inspection, _DEBUGGED
-            inspection.refuse_compiled(compiled=compiled)
         place = (name, compiled, branch)
         runner = self._runners.get(place)
         if runner is not None:
@@ -230,6 +230,11 @@ class WarmGenes:
 
     def close(self) -> None:
         """End all. May be repeated."""
+        nodes = [runner for runner in self._runners.values() if isinstance(runner, Worker)]
+        if len(nodes) > 1:  # a process takes milliseconds to go: let them do it together
+            for node in nodes:
+                if node.alive:
+                    kill_inmost(node.pid)
         while self._runners:
             self._runners.popitem()[1].close()
         launched, self._spare = self._spare, None
