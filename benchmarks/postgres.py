@@ -1,9 +1,9 @@
 """What a memory call costs where the memory is on a PostgreSQL server, and what one server carries.
 
-The yardstick of a read is what it cannot do without: the driver's own select of a single row, and
-the bridge's round trip, a call of the same gene that finds nothing in the project's own file. The
-server is that of ``ROTIFER_TEST_POSTGRES``, else the one on 127.0.0.1:5432; a database of its own
-is made there, and dropped.
+The yardstick of a read is what it cannot do without: the driver's own prepared select of a single
+row, in a tight loop, and the bridge's round trip: the same call of the same gene, answered with
+the same entry out of a variable. The server is that of ``ROTIFER_TEST_POSTGRES``, else the one on
+127.0.0.1:5432; a database of its own is made there, and dropped.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from statistics import median
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
@@ -26,27 +27,30 @@ from _tables import Limit, judged, save, table, typical
 from _yardsticks import echo
 
 from rotifer_bridge import Agent, Project
-from rotifer_engine import migrate
+from rotifer_engine import AgentMemory, AuditLog, Caller, Entry, Telemetry, migrate
+
+if TYPE_CHECKING:
+    from rotifer_bridge._record import AgentRecord
+    from rotifer_engine import Store
 
 SERVER = os.environ.get("ROTIFER_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/postgres")
 HERE = os.path.dirname(os.path.abspath(__file__))
 UPSERT = "INSERT INTO yardstick VALUES (%s, %s) ON CONFLICT (k) DO UPDATE SET v = excluded.v"
 SIZE = 100
 COUNT = 2_000
-PAUSE_S = 0.0001  # about a round trip of the bridge
 LIMIT = 1.5  # of a read, in the sum of its yardsticks
 
-TRIP = "readMemory of nothing, own file"
+TRIP = "readMemory, out of a variable"
 
 GENE = """
 export function express({ call, count }, { memory }) {
   const value = new Uint8Array(100).fill(97);
   const calls = {
-    nothing: () => memory.readMemory('nothing'),
     read: () => memory.readMemory('0'),
     write: (i) => { value[i % 100] = i; return memory.writeMemory(`${i % 10}`, value, 'CONTEXT'); },
   };
   if (call === 'read') calls.write(0);
+  calls['read only'] = calls.read;
   const times = [];
   for (let i = -count / 5; i < count; i += 1) {
     const start = process.hrtime.bigint();
@@ -58,6 +62,34 @@ export function express({ call, count }, { memory }) {
 """
 
 Samples = dict[str, list[list[float]]]
+
+
+class Variable:
+    """A store that has one entry, in a variable, and no more to do than to give it."""
+
+    def __init__(self) -> None:
+        self.entry: Entry | None = None
+
+    def read(self, agent_id: str, key: str, moment: object) -> tuple[Entry | None, bool]:  # noqa: ARG002 - as a store has it
+        """The entry, whatever is asked for."""
+        return self.entry, False
+
+
+class OutOfAVariable(Project):
+    """A project whose memories have that store."""
+
+    kept = Variable()
+
+    def memory(self, record: AgentRecord) -> AgentMemory:
+        """The agent's memory, with another store."""
+        own = super().memory(record)
+        audit = AuditLog(os.path.join(self.state_dir, "audit.jsonl"))
+        return AgentMemory(
+            cast("Store", self.kept),
+            own.agent_id,
+            audit=audit,
+            telemetry=Telemetry("", enabled=False),
+        )
 
 
 def main() -> int:
@@ -97,22 +129,25 @@ def database() -> Iterator[str]:
 def measure(url: str, folder: str, rounds: int) -> Samples:
     """``what -> one list of microseconds a round``; the rounds take turns."""
     samples: Samples = {}
-    project = bench_project(folder)
+    bench_project(folder)
     put(os.path.join(folder, "genes", "measure", "index.mjs"), GENE)
 
     def calls(agent: Agent, call: str, count: int) -> list[float]:
         times: list[float] = agent.run({"call": call, "count": count}, time_limit=600).output
         return times
 
-    with project.agent("bench") as here:
-        calls(here, "nothing", 1)
+    variable = OutOfAVariable(folder)
+    with variable.agent("bench") as here:
         os.environ["ROTIFER_MEMORY_URL"] = url
         with Project.find(folder).agent("bench") as there:
+            calls(there, "read", 1)
+            [entry] = there.memory.query(Caller("v2:" + "0" * 64, "bench"), {"keyPrefix": "0"})
+            variable.kept.entry = entry
             for _ in range(rounds):
                 for what, sample in (
                     ("bare pynng echo", echo("nng", SIZE, COUNT)),
                     ("psycopg select", selected(url, COUNT)),
-                    (TRIP, calls(here, "nothing", COUNT)),
+                    (TRIP, calls(here, "read only", COUNT)),
                     ("readMemory", calls(there, "read", COUNT)),
                     ("psycopg upsert", upserted(url, COUNT // 10)),
                     ("writeMemory", calls(there, "write", COUNT // 10)),
@@ -122,11 +157,7 @@ def measure(url: str, folder: str, rounds: int) -> Samples:
 
 
 def selected(url: str, count: int) -> list[float]:
-    """The driver's own: one prepared statement, one row of a small value.
-
-    With a pause before each, as there is one between a gene's calls: the server then has been put
-    to sleep, and its processor has done other things, which a tight loop would not show.
-    """
+    """The driver's own: one prepared statement, one row of a small value, call after call."""
     times = []
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("CREATE TABLE IF NOT EXISTS yardstick (k bytea PRIMARY KEY, v bytea)")
@@ -134,7 +165,6 @@ def selected(url: str, count: int) -> list[float]:
         connection.execute("INSERT INTO yardstick VALUES (%s, %s) ON CONFLICT DO NOTHING", row)
         cursor = connection.cursor(binary=True)
         for _ in range(count):
-            time.sleep(PAUSE_S)
             start = time.perf_counter()
             cursor.execute("SELECT v FROM yardstick WHERE k = %s", (b"k",), prepare=True).fetchone()
             times.append((time.perf_counter() - start) * 1e6)

@@ -70,15 +70,23 @@ class PostgresStore:
 
     def read(self, agent_id: str, key: str, moment: Moment) -> tuple[Entry | None, bool]:
         """The live entry with this key, and whether anything is due; in one statement if it is."""
-        asked = (agent_id, moment.now, moment.cutoff, key.encode())
-        statement = sql.READ_UNLIMITED if moment.cutoff is None else sql.READ
-        row = self._pool.ask(lambda session: session.one(statement, asked))
+        name = key.encode()
+        now, cutoff = moment
+        asked = (
+            agent_id.encode(),
+            now.to_bytes(8, signed=True),
+            None if cutoff is None else cutoff.to_bytes(8, signed=True),
+            name,
+        )
+        row = self._pool.ask(
+            lambda session: (session.read_unlimited if cutoff is None else session.read)(asked)
+        )
         if row is None:
             return None, self.has_expired(agent_id, moment)
         due, live, *rest = row
         if not live:
             return None, due
-        return entry_of(agent_id, (asked[3], *rest)), due
+        return entry_of(agent_id, (name, *rest)), due
 
     def touch(self, agent_id: str, entry: Entry, gene_id: str) -> None:
         """Set who last accessed the entry, if it is still the same version of it.

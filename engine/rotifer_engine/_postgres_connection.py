@@ -2,9 +2,10 @@
 
 The server bounds each statement, each wait for a lock and each pause within a transaction. It may
 also be the server that hangs, or the network, so each wait for an answer has an end here too; after
-that the connection is not used again. A pool of our own rather than one with threads in the
-background: who asks for a connection learns at once why there is none, and a forked child has
-nothing of its parent's to mend.
+that the connection is not used again. A pool of our own rather than psycopg_pool, whose threads
+open connections in the background: who asks for one here learns at once why there is none, in the
+words of its error; a process that runs one gene needs no four threads for it; and a forked child
+has nothing of its parent's to mend.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import psycopg
@@ -24,19 +25,19 @@ from psycopg.types.numeric import Int8BinaryDumper
 from rotifer_engine import _postgres_text as sql
 from rotifer_engine._migrations import demand_version
 from rotifer_engine._postgres_address import Address
+from rotifer_engine._postgres_bounded import Bounded
 from rotifer_engine._postgres_errors import (
     Silent,
     ends_connection,
     is_starting,
     storage_error,
 )
+from rotifer_engine._postgres_prepared import Prepared
 from rotifer_engine.errors import StorageError
 
 __all__ = ["Limits", "Pool", "Session", "Statement"]
 
 _T = TypeVar("_T")
-# Newer drivers can bound a wait by themselves, which spares each read a generator.
-_OWN_TIMEOUT: type[Exception] | None = getattr(psycopg.errors, "_WaitTimeout", None)
 _NAP_S = 0.05
 _GRACE_S = 1.0  # the server's own limit should be the one that is met
 
@@ -74,69 +75,24 @@ class Limits(NamedTuple):
     idle: float = 10
 
 
-class _Batch(psycopg.Pipeline):
-    """A pipeline that ends with its Sync.
-
-    The driver's own asks for the answers once more behind it. The server takes that as a sign of
-    life, and does not count the rest of a transaction any more: a supervisor that hangs would keep
-    its agent locked for ever. Where the driver is made otherwise, this is its own pipeline.
-    """
-
-    def _exit_gen(self) -> Generator[Any, Any, None]:
-        try:
-            self._enqueue_sync()
-            yield from self._communicate_gen()
-        finally:
-            yield from self._fetch_gen(flush=False)
-
-
-class _Bounded(psycopg.Connection[tuple[Any, ...]]):
-    """A connection whose every wait for the server has an end."""
-
-    answer_s = 11.0
-
-    def pipeline(self) -> contextlib.AbstractContextManager[psycopg.Pipeline]:  # type: ignore[override]
-        """Statements that are sent without waiting for the answer to the one before."""
-        self._pipeline = self._pipeline or _Batch(self)
-        return super().pipeline()
-
-    def wait(self, gen: Any, *arguments: Any, **options: Any) -> Any:
-        """Wait as the driver does, but not for ever."""
-        if _OWN_TIMEOUT is None or arguments or options:
-            bounded = self._until(gen, time.monotonic() + self.answer_s)
-            return super().wait(bounded, *arguments, **options)
-        try:
-            return super().wait(gen, timeout=self.answer_s)
-        except _OWN_TIMEOUT:
-            self.pgconn.finish()
-            raise Silent(f"waited {self.answer_s:g} s") from None
-
-    def _until(self, gen: Generator[Any, Any, _T], deadline: float) -> Generator[Any, Any, _T]:
-        try:
-            wanted = next(gen)
-            while True:
-                ready = yield wanted
-                if not ready and time.monotonic() >= deadline:
-                    # Closed here, before anybody tries to end a transaction in good order.
-                    self.pgconn.finish()
-                    raise Silent(f"waited {self.answer_s:g} s")
-                wanted = gen.send(ready)
-        except StopIteration as end:
-            result: _T = end.value
-            return result
-
-
 class Session:
     """One connection that is let in, and whose tables are there.
 
     Args:
         connection: it, in autocommit mode.
         store_id: the id of the store that is on the server.
+        answer_s: how long to wait for an answer, in seconds.
     """
 
-    def __init__(self, connection: psycopg.Connection[tuple[Any, ...]], store_id: str) -> None:
+    def __init__(
+        self, connection: psycopg.Connection[tuple[Any, ...]], store_id: str, answer_s: float
+    ) -> None:
         self.pid = os.getpid()
         self.store_id = store_id
+        self.read = Prepared(connection, "rotifer_read", sql.READ, answer_s).one
+        self.read_unlimited = Prepared(
+            connection, "rotifer_read_unlimited", sql.READ_UNLIMITED, answer_s
+        ).one
         self._connection = connection
         self._cursor = psycopg.RawCursor(connection)
         _sessions.add(self)
@@ -198,6 +154,7 @@ class Pool:
     def __init__(self, address: Address, limits: Limits, *, durable: bool, most: int) -> None:
         self.address = address
         self.limits = limits
+        self._answer_s = limits.statement + _GRACE_S
         self._durable = durable
         self._most = most
         self._closed = False
@@ -375,7 +332,7 @@ class Pool:
         except BaseException:
             connection.close()
             raise
-        return Session(connection, row[0])
+        return Session(connection, row[0], self._answer_s)
 
     def settings(self) -> tuple[str, ...]:
         """What the server is to hold to on a connection, as ``SETTINGS`` wants it."""
@@ -397,12 +354,12 @@ class Pool:
             "keepalives_idle": "30",
             "keepalives_interval": "5",
             "keepalives_count": "3",
-            "tcp_user_timeout": f"{(limits.statement + _GRACE_S) * 1000:.0f}",
+            "tcp_user_timeout": f"{self._answer_s * 1000:.0f}",
         }
         parameters: dict[str, Any] = {**defaults, **self.address.parameters}
         parameters["client_encoding"] = "UTF8"
-        connection = _Bounded.connect("", autocommit=True, **parameters)
-        connection.answer_s = limits.statement + _GRACE_S
+        connection = Bounded.connect("", autocommit=True, **parameters)
+        connection.answer_s = self._answer_s
         connection.adapters.register_dumper(int, Int8BinaryDumper)  # one type, one plan
         return connection
 

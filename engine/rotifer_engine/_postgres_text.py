@@ -46,15 +46,15 @@ _FIRST_END = (
 _FIRST_FOLLOWER = (
     "(SELECT min(updated_at) FROM rotifer.entry WHERE agent_id = $1 AND follows_agent = 1)"
 )
-_DUE = f"coalesce({_FIRST_END} <= $2 OR {_FIRST_FOLLOWER} <= $3::bigint, false)"
-_DUE_BY_ITSELF = f"coalesce({_FIRST_END} <= $2, false)"
+_DUE = f"coalesce({_FIRST_END} <= $2::bigint OR {_FIRST_FOLLOWER} <= $3::bigint, false)"
+_DUE_BY_ITSELF = f"coalesce({_FIRST_END} <= $2::bigint, false)"
 
 #: Whether the row ``e`` is there, for anyone who calls; $2 is the time and $3 the cut-off.
 LIVE = f"NOT {expired_sql('e', '$2', '$3')}"
 
 _READ = f"""
 SELECT {{due}}, {LIVE}, {COLUMNS}, e.value
-FROM rotifer.entry e WHERE e.agent_id = $1 AND e.key = $4
+FROM rotifer.entry e WHERE e.agent_id = $1::text AND e.key = $4::bytea
 """  # noqa: S608 - made of our own words only, here and below
 
 #: agent id, now, cutoff, key -> due, live, meta, value; no row where there is no such key.

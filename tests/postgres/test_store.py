@@ -9,7 +9,7 @@ import sys
 import pytest
 from tests.engine.conftest import AGENT, gene
 
-from rotifer_engine import AccessDenied, Caller, InvalidInput, StorageError
+from rotifer_engine import AccessDenied, Caller, InvalidInput, RetentionPolicy, StorageError
 
 
 def test_a_domain_with_a_nul(world):
@@ -117,6 +117,31 @@ def test_without_the_driver():
     assert "pip install 'rotifer-bridge[postgres]'" in done.stdout
 
 
+def test_a_read_of_what_the_server_has_forgotten(world, a):
+    """Whoever stands between may drop what a connection had prepared: it is prepared anew."""
+    world.memory.write(a, "k", b"v", "CACHE")
+    for limit in (None, 5):
+        memory = world.agent(data_policy=RetentionPolicy(limit, False, False))
+        for _ in range(2):
+            assert b"v" == memory.read(a, "k").value
+            world.store.pool.ask(lambda session: session.run("DEALLOCATE ALL"))
+
+
+def test_a_large_read_and_one_that_the_server_refuses(world, sql, a):
+    """A value that comes in many pieces is whole; an error of the server is one of ours."""
+    value = bytes(range(256)) * 4_096
+    world.memory.write(a, "k", value, "CACHE")
+    assert value == world.memory.read(a, "k").value
+    sql("ALTER TABLE rotifer.entry RENAME COLUMN value TO gone")
+    try:
+        with pytest.raises(StorageError, match="42703"):
+            world.memory.read(a, "k")
+    finally:
+        sql("ALTER TABLE rotifer.entry RENAME COLUMN gone TO value")
+
+    assert value == world.memory.read(a, "k").value
+
+
 def test_sqlite_needs_no_driver():
     """Who remembers in a file never imports it."""
     code = (
@@ -137,6 +162,8 @@ def test_after_an_error_of_the_server(world, sql, a):
             with pytest.raises(StorageError, match="no_x"):
                 world.memory.write(a, "x", b"", "CACHE")
             assert number == world.memory.write(a, "k", b"%d" % number, "CACHE").order - 1
+            assert b"%d" % number == world.memory.read(a, "k").value
+            assert world.memory.read(a, "none") is None
     finally:
         sql("ALTER TABLE rotifer.entry DROP CONSTRAINT no_x")
 
