@@ -58,6 +58,8 @@ def failed(gene: str, folder: str, kind: str, error: Any, *, limit: int) -> Gene
         message = f"gene '{gene}' threw {thrown}"
         if told.get("code") and name in {"MemoryError", "NetworkGatewayError"}:
             message = f"gene '{gene}' threw {name} {told['code']}: {text}"
+            if "is not in the gene's network.allowedDomains" in text:
+                help_ = "add the host there, in phenotype.json, or grant it with --allow-net HOST"
     elif kind == "load":
         fault = told.get("fault")
         if isinstance(fault, dict):
@@ -185,12 +187,16 @@ def _refused_by_node(gene: str, kind: str, resource: str | None, where: str | No
     """What a gene's process may not do, without Node's advice on flags that nobody can pass."""
     what = f"'{shown_path(resource)}'" if resource else "a part of Node"
     when = " while it was loaded" if kind == "load" else ""
+    help_ = (
+        "a gene may import its own files and the packages in the project's node_modules; "
+        "it may not read other files, write any, or start processes"
+    )
+    if resource:
+        help_ += "; grant it a file or folder with --allow-read PATH or --allow-write PATH"
+        if not resource.startswith("/"):
+            help_ += ", and let it name that by its absolute path: it works in no folder"
     return GeneFailed(
-        f"gene '{gene}' was refused access to {what}{when}",
-        code="E0052",
-        where=where,
-        help="a gene may import its own files and the packages in the project's node_modules; "
-        "it may not read other files, write any, or start processes",
+        f"gene '{gene}' was refused access to {what}{when}", code="E0052", where=where, help=help_
     )
 
 

@@ -9,9 +9,20 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any, NoReturn
 
-__all__ = ["NotJSON", "dump_pretty", "kind_of", "parse_json"]
+__all__ = ["MAX_VALUES", "NotJSON", "dump_pretty", "kind_of", "parse_json"]
+
+MAX_VALUES = 4_000_000
+"""The most arrays, objects and strings in a text [ours].
+
+Python takes up to thirty times the bytes of a text for them: 64 MiB of ``[],[],`` are 1.6 GB, and
+five seconds in which no other thread has a turn.
+"""
+_COUNTED = ("[", "{", '",')
+# Possessive: what is remembered to go back to would be larger than all that is read.
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
 
 
 class NotJSON(ValueError):
@@ -68,7 +79,7 @@ def parse_json(data: bytes | str, *, once: bool = False) -> Any:
             as in JavaScript.
 
     Raises:
-        NotJSON: it is not UTF-8, not JSON, or nested too deeply to be read.
+        NotJSON: it is not UTF-8, not JSON, nested too deeply to be read, or more than `MAX_VALUES`.
     """
     if isinstance(data, str):
         text = data
@@ -79,6 +90,8 @@ def parse_json(data: bytes | str, *, once: bool = False) -> Any:
             line = data.count(b"\n", 0, error.start) + 1
             raise NotJSON(f"not UTF-8: byte 0x{data[error.start]:02x} in line {line}") from None
     text = text.removeprefix("\ufeff")
+    if len(text) > MAX_VALUES and _count(text) > MAX_VALUES:
+        raise NotJSON(f"it has more arrays, objects and strings than can be read: {MAX_VALUES:,}")
     try:
         return (_STRICT_DECODER if once else _DECODER).decode(text)
     except json.JSONDecodeError as error:
@@ -89,6 +102,15 @@ def parse_json(data: bytes | str, *, once: bool = False) -> Any:
         raise NotJSON(f"line {error.lineno}, column {error.colno}: {why}") from None
     except RecursionError:
         raise NotJSON("it is nested too deeply to be read") from None
+
+
+def _count(text: str) -> int:
+    """How many arrays, objects and strings there are: too many rather than too few."""
+    most = sum(map(text.count, _COUNTED))
+    if most <= MAX_VALUES:
+        return most
+    # The signs may stand in strings: slow, and hardly ever needed.
+    return sum(map(_STRING.sub('""', text).count, _COUNTED))
 
 
 def kind_of(value: object) -> str:

@@ -20,7 +20,6 @@ __all__ = [
     "WALLS",
     "environment",
     "fenced",
-    "leads_out",
     "limit_from_outside",
     "node_command",
     "program",
@@ -196,10 +195,15 @@ def node_command(
             granted folder would be followed, and such a folder is not granted.
     """
     own = () if fence.folder is None else (fence.folder,)
-    readable = [
-        path for path in (*own, *fence.readable, *fence.writable) if hidden or not leads_out(path)
-    ]
-    writable = [path for path in fence.writable if hidden or not leads_out(path)]
+    paths = (*own, *fence.readable, *fence.writable)
+    if hidden:
+        readable, writable = list(paths), list(fence.writable)
+    else:
+        from rotifer_bridge._links import without_ways_out
+
+        # Who may write somewhere could copy a link there, and it leads on from its new place.
+        readable = without_ways_out(paths, any_link=bool(fence.writable))
+        writable = without_ways_out(fence.writable, any_link=True)
     return [
         node,
         "--permission",
@@ -208,44 +212,13 @@ def node_command(
         *(f"--allow-fs-write={path}" for path in writable),
         "--disable-sigusr1",
         "--no-experimental-sqlite",  # it opens any file, whatever Node's permissions say
+        "--freeze-flags-after-init",  # one of V8's flags takes the bounds off WebAssembly's memory
         *inspector,
         f"--max-old-space-size={HEAP_MIB}",
         "--disable-warning=ExperimentalWarning",
         "--disable-warning=SecurityWarning",
         os.path.join(shim, "worker.cjs"),
     ]
-
-
-_MOST_LOOKED_AT = 20_000
-
-
-def leads_out(folder: str) -> bool:
-    """Whether a link below a folder leads out of it; also where there is too much to look at.
-
-    ``node_modules`` below it are left out: links between packages are how they are laid.
-    """
-    if os.path.basename(folder) == "node_modules":
-        return False
-    real = os.path.realpath(folder)
-    left, seen = [real], 0
-    while left:
-        try:
-            with os.scandir(left.pop()) as entries:
-                for entry in entries:
-                    seen += 1
-                    if seen > _MOST_LOOKED_AT:
-                        return True
-                    if entry.is_symlink():
-                        target = os.path.realpath(entry.path)
-                        if target != real and not target.startswith(real + "/"):
-                            return True
-                    elif entry.is_dir(follow_symlinks=False) and entry.name != "node_modules":
-                        left.append(entry.path)
-        except NotADirectoryError:
-            return False  # a file was granted
-        except OSError:
-            continue  # what cannot be listed cannot be read by the gene either
-    return False
 
 
 _KEPT = ("LANG", "LC_ALL")

@@ -10,7 +10,8 @@ import pytest
 from rotifer_bridge import RotiferError, UsageError
 from rotifer_bridge._cli import run
 from rotifer_bridge._grants import Fence, Grants, fence_of, parse_grants
-from rotifer_bridge._sandbox import leads_out, node_command
+from rotifer_bridge._links import leads_out
+from rotifer_bridge._sandbox import node_command
 
 READS = "import fs from 'node:fs'; export const express = ({ path }) => ({ text: fs.readFileSync(path, 'utf8') });"
 WRITES = "import fs from 'node:fs'; export const express = ({ path }) => { fs.writeFileSync(path, 'new'); return {}; };"
@@ -149,6 +150,78 @@ def test_links_that_lead_out(tmp_path):
     granted = f"--allow-fs-read={fence.folder}"
     assert granted not in node_command("node", "/shim", fence, (), hidden=False)
     assert granted in node_command("node", "/shim", fence, (), hidden=True)
+
+
+DEEP = "a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/q/r/s/t/u/v/w/x/y/z"
+REACHES = """
+import fs from 'node:fs';
+export function express({ paths }) {
+  return paths.map((path) => { try { return fs.readFileSync(path, 'utf8'); } catch { return null; } });
+}
+"""
+
+
+@pytest.mark.parametrize("wall", ["bubblewrap", "unshare", "none"])
+def test_no_link_is_a_way_out(bench, monkeypatch, wall):
+    """Node judges `link/../x` by its letters, the kernel by where the link leads: not granted.
+
+    Neither one of a package of the gene's own, nor one that leads back up inside a granted folder,
+    nor one of a workspace's packages; the packages beside that are there.
+    """
+    monkeypatch.setenv("ROTIFER_SANDBOX", wall)
+    secret = bench.put("secret/s.txt", "secret")
+    gene = bench.gene("g", {"index.mjs": REACHES, "node_modules/p/package.json": "{}"})
+    os.symlink(bench.path("secret"), os.path.join(gene, "node_modules", "out"))
+    os.makedirs(bench.path("data", DEEP))
+    os.symlink(bench.path("data"), bench.path("data", DEEP, "up"))
+    bench.put("packages/w/package.json", "{}")
+    bench.put("node_modules/@s/plain/p.txt", "a package")
+    bench.put("node_modules/plain/p.txt", "a package")
+    os.symlink("../../packages/w", bench.path("node_modules", "@s", "w"))
+    bench.record(1, genome=["g"], grants={"read": ["data"]})
+    ways = [
+        os.path.join(gene, "node_modules", "out", "s.txt"),
+        bench.path("data", DEEP, "up") + "/.." * 26 + secret,
+        bench.path("node_modules/@s/w/../../secret/s.txt"),
+    ]
+    packages = [bench.path("node_modules/plain/p.txt"), bench.path("node_modules/@s/plain/p.txt")]
+
+    with bench.project().agent("keeper") as agent:
+        found = agent.run({"paths": [*ways, *packages]}).output
+
+    assert [None, None, None, "a package", "a package"] == found
+
+
+COPIES = """
+import fs from 'node:fs';
+export function express({ from, to }) {
+  try { fs.cpSync(from, to, { recursive: true, verbatimSymlinks: true }); } catch (error) { return error.code; }
+  return fs.readFileSync(`${to}/link`, 'utf8');
+}
+"""
+
+
+@pytest.mark.parametrize("wall", ["bubblewrap", "unshare", "none"])
+def test_no_link_is_copied_to_where_it_leads_out(bench, monkeypatch, wall):
+    """A link that keeps in where it stands may lead out from where a gene may write."""
+    monkeypatch.setenv("ROTIFER_SANDBOX", wall)
+    bench.put("secret/s.txt", "secret")
+    bench.put("data/secret/s.txt", "of the data")
+    bench.put("data/in/a.txt", "x")
+    os.symlink("../secret/s.txt", bench.path("data", "in", "link"))
+    os.mkdir(bench.path("out"))
+    bench.gene("g", {"index.mjs": COPIES}, outputSchema={})
+    bench.record(1, genome=["g"])
+    given = {"from": bench.path("data", "in"), "to": bench.path("out")}
+
+    with bench.project().agent("keeper") as agent:
+        grants = {"read": ["data"], "write": ["out"]}
+        try:
+            told = agent.run(given, grants=grants).output
+        except RotiferError as error:
+            told = error.message
+
+    assert "secret" != told
 
 
 def test_a_granted_host_opens_the_gateway(bench):

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-__all__ = ["ATTEMPTS", "ENDS", "Attempt", "End", "alone", "attempts_source", "end_source"]
+__all__ = ["ATTEMPTS", "ENDS", "Attempt", "End", "alone", "attempts_source", "ends_source"]
 
 
 class Attempt(NamedTuple):
@@ -35,6 +35,11 @@ class End(NamedTuple):
     message: str
     """A pattern of the error's text."""
     time_limit: float = 20.0
+
+    @property
+    def waits(self):
+        """Whether most of its run is waiting for its limit, not work."""
+        return self.time_limit < 20
 
 
 _HEAD = """
@@ -64,6 +69,10 @@ export async function express(given, ctx) {
   return all;
 }
 """
+_ENDS = """
+const ends = { %s };
+export const express = (given, ctx) => (given.name === '' ? 'none' : ends[given.name](given, ctx));
+"""
 
 
 def attempts_source(bodies):
@@ -72,9 +81,12 @@ def attempts_source(bodies):
     return _HEAD + _TRIES % "\n".join(tries)
 
 
-def end_source(body):
-    """A gene that is to be ended."""
-    return _HEAD + f"export async function express(given, ctx) {{ {body} }}"
+def ends_source():
+    """A gene that is to be ended, in the way that its input names."""
+    ends = (
+        f"{json.dumps(name)}: async (given, ctx) => {{ {end.body} }}," for name, end in ENDS.items()
+    )
+    return _HEAD + _ENDS % "\n".join(ends)
 
 
 _FILES = {
@@ -97,6 +109,8 @@ _FILES = {
         "return fs.readFileSync('/etc/passwd', 'utf8')"
     ),
     "reads through a link of its own folder": "return fs.readFileSync(given.own + '/link', 'utf8').includes('root') && 'root'",
+    "reads through a link of a package of its own": "return fs.readFileSync(given.own + '/node_modules/out/passwd', 'utf8')",
+    "reads through '..' behind a link of a package of its own": "return fs.readFileSync(given.own + '/node_modules/' + 'a/'.repeat(30) + 'up' + '/..'.repeat(30) + '/etc/passwd', 'utf8')",
     "takes /etc/passwd for its environment": "process.loadEnvFile('/etc/passwd'); return 'loaded'",
     "lists /etc": "return fs.readdirSync('/etc')",
     "lists / by a pattern": "const found = fs.globSync('/etc/*'); return found.length > 0 && found",
@@ -128,6 +142,11 @@ _WRITES = {
     "makes a link": "fs.symlinkSync('/etc/passwd', given.own + '/made'); return 'linked'",
     "renames": "fs.renameSync(given.own + '/data.txt', given.own + '/gone.txt'); return 'renamed'",
     "deletes": "fs.rmSync(given.own + '/data.txt'); return 'deleted'",
+    "changes a mode by a descriptor": "fs.fchmodSync(fs.openSync(given.own + '/data.txt'), 0o777); return 'changed'",
+    "changes the mode of its standard input": "fs.fchmodSync(0, 0); return 'changed'",
+    "changes times": "fs.utimesSync(given.own + '/data.txt', 1, 1); return 'changed'",
+    "changes times by a descriptor": "fs.futimesSync(fs.openSync(given.own + '/data.txt'), 1, 1); return 'changed'",
+    "copies a folder to its own": "fs.cpSync('/etc', given.own + '/etc', { recursive: true }); return 'copied'",
     "changes a mode": "fs.chmodSync(given.own + '/data.txt', 0o777); return 'changed'",
     "makes a database": "const { DatabaseSync } = require('node:sqlite'); new DatabaseSync('/tmp/hostile-was-here').exec('create table t(a)'); return 'made'",
     "writes a snapshot of its heap": "return require('node:v8').writeHeapSnapshot('/tmp/hostile-was-here')",
@@ -145,6 +164,7 @@ _PROCESSES = {
     "forks again and again": "for (let i = 0; i < 1000; i++) { try { return require('node:child_process').spawn(process.execPath).pid; } catch {} } return false",
     "becomes another program": "process.execve('/bin/true', ['true'], {}); return 'became'",
     "starts a thread": "const { Worker } = require('node:worker_threads'); new Worker('0', { eval: true }); return 'started'",
+    "starts the thread of module hooks": "require('node:module').register('data:text/javascript,'); return 'started'",
     "starts a cluster": "return require('node:cluster').fork().id",
     "loads an addon": "process.dlopen({ exports: {} }, given.addon); return 'loaded'",
     "requires an addon": "return require(given.addon)",
@@ -197,6 +217,7 @@ _SIGNALS = {
     "signals the supervisor": Attempt(
         "return process.kill(given.supervisor, 0)", "unshare", "signals"
     ),
+    "signals whoever it can": Attempt("return process.kill(-1, 0)", "unshare", "signals"),
     "signals another worker": Attempt(
         "return process.kill(given.worker, 0)", "unshare", "signals to other workers"
     ),
@@ -295,9 +316,12 @@ ENDS = {
     "floods its errors": End("const line = Buffer.alloc(1e6, 120); for (;;) fs.writeSync(2, line)", "did not answer", 2),
     "floods what it keeps": End("for (let i = 0; ; i++) ctx.memory.writeMemory('k' + i, new Uint8Array(1e6), 'PREFERENCE')", "MEMORY_QUOTA_EXCEEDED"),
     "floods timers": End("const more = () => { setTimeout(more); setTimeout(more); }; more(); await new Promise(() => {})", "did not answer|ran out of memory", 2),
+    "takes the bounds off WebAssembly's memory": End("require('node:v8').setFlagsFromString('--no-wasm-bounds-checks'); for (;;);", "killed by SIG(TRAP|ILL|ABRT)"),
+    "lets itself call V8's inside": End("require('node:v8').setFlagsFromString('--allow-natives-syntax'); return require('node:vm').runInThisContext('%GetOptimizationStatus(() => 1)')", "killed by SIG(TRAP|ILL|ABRT)"),
     "fills its heap, its limit raised": End("require('node:v8').setFlagsFromString('--max-old-space-size=64000'); const all = []; for (;;) all.push(new Array(1e6).fill(1.5))", "ran out of memory|killed|exit code"),
     "gives back 1 GB": End("return ['x'.repeat(2 ** 29 - 30), 'x'.repeat(2 ** 29 - 30)]", "returned|too large|JSON|limit|ran out of memory"),
     "gives back 100 MB": End("return 'x'.repeat(1e8)", "the limit is"),
+    "gives back millions of lists": End("return Array.from({ length: 5e6 }, () => [])", "more arrays, objects and strings than can be read: 4,000,000"),
     "gives back deep JSON": End("let deep = []; for (let i = 0; i < 1e6; i++) deep = [deep]; return deep", "JSON"),
     "gives back deeper JSON than Python reads": End("return JSON.rawJSON ? Object.assign([], { toJSON: () => { let deep = []; for (let i = 0; i < 3e3; i++) deep = [deep]; return deep; } }) : null", "JSON|nested"),
 }  # fmt: skip

@@ -12,10 +12,11 @@ import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from itertools import chain
 
 import pytest
 from tests.conftest import Bench
-from tests.hostile.cases import ATTEMPTS, ENDS, alone, attempts_source, end_source
+from tests.hostile.cases import ATTEMPTS, ENDS, alone, attempts_source, ends_source
 
 from rotifer_bridge import RotiferError
 from rotifer_bridge._sandbox import DATA_BYTES, OPEN_FILES, WALLS
@@ -50,10 +51,14 @@ class Stage:
         for number, (name, source) in enumerate(self.genes.items(), 10):
             folder = self.bench.gene(name, {"index.mjs": source, "data.txt": "own"})
             os.symlink("/etc/passwd", os.path.join(folder, "link"))
+            deep = os.path.join(folder, "node_modules", *["a"] * 30)
+            os.makedirs(deep)
+            os.symlink("/etc", os.path.join(folder, "node_modules", "out"))
+            os.symlink(folder, os.path.join(deep, "up"))
             self.bench.record(number, name=name, genome=[name])
-        for number, (name, end) in enumerate(ENDS.items(), 100):
-            self.bench.gene(slug(name), {"index.mjs": end_source(end.body)})
-            self.bench.record(number, name=slug(name), genome=[slug(name)])
+        self.bench.gene("ends", {"index.mjs": ends_source()})
+        for number, name in enumerate(ENDS, 100):
+            self.bench.record(number, name=slug(name), genome=["ends"])
         self.bench.gene("keeper", {"index.ts": KEEPER}, domain="other")
         self.listening = [socket.create_server(("127.0.0.1", 0)), unix(self.bench.path("unix"))]
         self.abstract = f"hostile-{os.getpid()}"
@@ -204,7 +209,14 @@ def test_nothing_was_changed(stage, wall, attempted):
     """What was there is there as it was, and nothing else is."""
     for name in stage.genes:
         folder = stage.bench.path("genes", name)
-        names = {"index.mjs", "data.txt", "link", "phenotype.json", ".gene-manifest.json"}
+        names = {
+            "index.mjs",
+            "data.txt",
+            "link",
+            "node_modules",
+            "phenotype.json",
+            ".gene-manifest.json",
+        }
         assert names == set(os.listdir(folder))
         assert stage.genes[name] == stage.bench.text(f"genes/{name}/index.mjs")
 
@@ -223,17 +235,23 @@ def private(agent):
 
 @pytest.fixture(scope="module")
 def ended(stage, wall):
-    """The error that each run ended by, by name; a few at a time, for most only wait."""
+    """The error that each run ended by, by name; many at a time, but few that fill memories."""
 
     def run(name):
         with closing(stage.bench.project()) as project, project.agent(slug(name)) as agent:
             try:
-                return agent.run({}, time_limit=ENDS[name].time_limit).output
+                return agent.run({"name": name}, time_limit=ENDS[name].time_limit).output
             except RotiferError as error:
                 return error
 
-    with ThreadPoolExecutor(6) as pool:
-        return dict(zip(ENDS, pool.map(run, ENDS), strict=True))
+    # Made ready here, so that no short limit is about that.
+    with closing(stage.bench.project()) as project, project.agent(slug("loops")) as agent:
+        assert "none" == agent.run({"name": ""}).output
+    waits = [name for name, end in ENDS.items() if end.waits]
+    fills = [name for name, end in ENDS.items() if not end.waits]
+    with ThreadPoolExecutor(8) as many, ThreadPoolExecutor(2) as few:
+        both = many.map(run, waits), few.map(run, fills)
+        return dict(zip([*waits, *fills], chain(*both), strict=True))
 
 
 @pytest.mark.parametrize("name", ENDS)
