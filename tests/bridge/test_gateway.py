@@ -526,6 +526,7 @@ def test_an_error_that_is_not_caught(fetching, server):
         agent.run({})
 
     assert "NetworkGatewayError DOMAIN_BLOCKED: example.org" in caught.value.message
+    assert "--allow-net HOST" in caught.value.help
 
 
 @pytest.mark.parametrize(
