@@ -183,4 +183,9 @@ class Agent:
                 f"there is no gene {shown(gene)} in agent '{self.name}' to debug",
                 help=f"its genes are {', '.join(self.record.genome)}",
             )
-        return Inspection(gene, DEFAULT_PORT if port is None else port)
+        inspection = Inspection(gene, DEFAULT_PORT if port is None else port)
+        # Before the first gene runs: what they do stays done.
+        inspection.refuse_compiled(
+            compiled=self._warm.compiled(gene), source=self._warm.gene(gene).entry is not None
+        )
+        return inspection

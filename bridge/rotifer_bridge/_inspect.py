@@ -40,12 +40,14 @@ class Inspection(NamedTuple):
     gene: str
     port: int = DEFAULT_PORT
 
-    def refuse_compiled(self, *, compiled: bool) -> None:
-        """Raise UsageError for a gene that runs as WASM."""
+    def refuse_compiled(self, *, compiled: bool, source: bool) -> None:
+        """Raise UsageError for a gene that runs as WASM; ``source``: Node could run it instead."""
         if compiled:
             raise UsageError(
                 f"gene '{self.gene}' is compiled; Node's debugger needs its source",
-                help="add --no-sandbox to run the source under Node",
+                help="add --no-sandbox to run the source under Node"
+                if source
+                else "it is WASM alone: what it logs is shown, and 'rotifer test --verbose' helps",
             )
 
     def flags(self, node: Node) -> tuple[str, ...]:

@@ -94,7 +94,9 @@ class Solo:
         self.engine = "wasm" if gene.compiled and sandbox else "node"
         """``node`` or ``wasm``."""
         if inspection is not None:
-            inspection.refuse_compiled(compiled=self.engine == "wasm")
+            inspection.refuse_compiled(
+                compiled=self.engine == "wasm", source=gene.entry is not None
+            )
 
     def __enter__(self) -> Self:
         return self

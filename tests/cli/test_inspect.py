@@ -163,3 +163,45 @@ def test_what_cannot_be_debugged(bench, arguments, said):
     assert (1, "") == (done.returncode, done.stdout)
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("more", "help_"),
+    [
+        ({}, "it is WASM alone: what it logs is shown, and 'rotifer test --verbose' helps"),
+        ({"index.ts": GENE}, "add --no-sandbox to run the source under Node"),
+    ],
+)
+def test_a_compiled_gene(bench, more, help_):
+    """Refused before any gene runs, and nothing is said to wait; told what helps instead."""
+    bench.gene("first", {"index.ts": "export const express = () => { throw new Error('ran'); };"})
+    bench.gene("shut", {"gene.ir.wasm": "", **more})
+    bench.record(1, genome=["first", "shut"])
+    for command in (["run", "shut", "--inspect-brk"], ["agent", "run", "keeper", "--inspect-brk", "shut"]):  # fmt: skip
+        done = subprocess.run(
+            [*ROTIFER, *command], cwd=bench.root, capture_output=True, text=True, check=False
+        )
+
+        assert (1, "") == (done.returncode, done.stdout)
+        assert [
+            "error: gene 'shut' is compiled; Node's debugger needs its source",
+            f"help: {help_}",
+        ] == done.stderr.splitlines()
+
+
+def test_nothing_waits_before_its_turn(bench):
+    """A gene before the one to be debugged fails: its error alone is told."""
+    bench.gene("first", {"index.ts": "export const express = () => { throw new Error('ran'); };"})
+    bench.gene("greet", {"index.ts": GENE})
+    bench.record(1, genome=["first", "greet"])
+    done = subprocess.run(
+        [*ROTIFER, "agent", "run", "keeper", "--inspect-brk", "greet", "--inspect-port", str(free_port())],
+        cwd=bench.root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )  # fmt: skip
+
+    assert 1 == done.returncode
+    assert "threw Error: ran" in done.stderr
+    assert "waits for a debugger" not in done.stderr

@@ -15,7 +15,7 @@ from rotifer_bridge._json import NotJSON, parse_json
 from rotifer_bridge.errors import RotiferError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import click
 
@@ -218,9 +218,6 @@ def perform(options: RunOptions, launched: Launched | None = None) -> int:
 
 def _run(agent: Agent, value: Any, time_limit: float, options: RunOptions) -> RunResult:
     port = parse_inspection(options.inspect, options.inspect_port)
-    if port is not None and options.inspect in agent.record.genome:
-        announce(options.inspect, port)
-
     grants = None
     if any(options.grants.values()):
         from rotifer_bridge._cli._grant_options import granted
@@ -242,13 +239,27 @@ def _run(agent: Agent, value: Any, time_limit: float, options: RunOptions) -> Ru
             on_step=on_step,
         )
 
+    def announcing(on_step: OnStep | None, announced: Callable[..., None]) -> OnStep | None:
+        """Say that the gene waits when its turn has come: what runs before it may fail."""
+        if port is None:
+            return on_step
+
+        def step(name: str) -> None:
+            if on_step is not None:
+                on_step(name)
+            if name == options.inspect:
+                announced(name, port)
+
+        return step
+
     # Only a terminal that is able to can take back what it shows.
     if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") in {"", "dumb"}:
-        return run(log_line, warn, None)
+        return run(log_line, warn, announcing(None, announce))
     from rotifer_bridge._cli._progress import Progress
 
     with Progress(len(agent.record.genome)) as progress:
-        return run(progress.around(log_line), progress.around(warn), progress.step)
+        on_step = announcing(progress.step, progress.around(announce))
+        return run(progress.around(log_line), progress.around(warn), on_step)
 
 
 def read_input(text: str) -> Any:

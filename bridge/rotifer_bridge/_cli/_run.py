@@ -60,7 +60,6 @@ def _run(  # noqa: PLR0917 - click hands over one argument an option
         from rotifer_bridge._inspect import Inspection
 
         inspection, seconds = Inspection(gene, port), TIME_LIMIT_MAX
-        announce(gene, port)
     with Solo(
         project,
         found,
@@ -72,6 +71,8 @@ def _run(  # noqa: PLR0917 - click hands over one argument an option
         grants=grants,
         on_note=warn,
     ) as solo:
+        if port is not None:
+            announce(gene, port)
         solo.start()
         started = perf_counter()
         _check(found, "inputSchema", value)
