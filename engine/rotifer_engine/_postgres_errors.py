@@ -18,6 +18,11 @@ class Silent(psycopg.OperationalError):
     """The server did not answer in time; what it did is not known."""
 
 
+_NO_TABLES = (
+    "has no tables for memories yet; make them with 'rotifer memory migrate' (and --url URL, where "
+    "the project does not name this server)"
+)
+
 #: The beginning of an SQLSTATE, and what it says about the server; the longest one counts.
 _MEANINGS = {
     "08": "is not connected any more ({detail}); nothing was changed: try again",
@@ -31,8 +36,8 @@ _MEANINGS = {
     "57014": "took longer than the {statement} s that a statement may; nothing was changed: look "
     "at the server's load, then try again",
     "40": "could not make the change beside another one ({detail}); nothing was changed: try again",
-    "42P01": "has no tables for memories yet; make them with 'rotifer memory migrate'",
-    "3F000": "has no tables for memories yet; make them with 'rotifer memory migrate'",
+    "42P01": _NO_TABLES,
+    "3F000": _NO_TABLES,
     "42501": "does not allow this user to do it ({detail}); grant it the schema rotifer and its "
     "tables, or migrate as the user that runs the agents",
     "28": "does not let this user in ({detail}); check the user and the password of the URL",

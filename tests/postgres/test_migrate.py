@@ -35,7 +35,9 @@ def usage(url):
 
 def test_from_nothing(empty, look):
     """Every step is applied and noted with the time that was given; again there is nothing to do."""
-    with pytest.raises(StorageError, match=r"has no tables .* 'rotifer memory migrate'"):
+    with pytest.raises(
+        StorageError, match=r"has no tables .* 'rotifer memory migrate' \(and --url URL"
+    ):
         usage(empty)
     _, before, applied = migrate(empty, clock=FixedClock(77))
     names = [(step.version, step.name, 77) for step in migrations()]

@@ -30,8 +30,8 @@ def _move(name: str, url: str, replace: bool) -> None:
             else "the server keeps the moved values in its files until it has vacuumed them"
         )
     note(
-        "agents go on remembering where the project says: when all are moved, set memory.url in "
-        "rotifer.json, or ROTIFER_MEMORY_URL"
+        "agents go on remembering where the project says: when all are moved, make memory.url in "
+        "rotifer.json, or ROTIFER_MEMORY_URL, say the other store (or nothing: the project's file)"
     )
 
 
