@@ -251,6 +251,7 @@ class TestExport:
 
         if not links:
             monkeypatch.setattr(os, "link", refused)
+            monkeypatch.setattr("rotifer_bridge._transfer._UNNAMED", 0)
         with (
             pytest.raises(UsageError, match="there is something already"),
             output_file(bench.path("out.jsonl"), force=False) as file,
@@ -263,6 +264,35 @@ class TestExport:
 
         assert "ours" == bench.text("new.jsonl")
         assert {"genes", "new.jsonl", "out.jsonl", "rotifer.json"} == set(os.listdir(bench.root))
+
+    @pytest.mark.parametrize("end", ["SIGKILL", "SIGINT", "SIGTERM"])
+    def test_an_end_in_the_middle(self, bench, end):
+        """Nothing is left of what was not whole, and what was there stays."""
+        bench.put("out.jsonl", "mine")
+        script = f"""if True:
+            import os, signal
+            from rotifer_bridge._transfer import output_file
+            signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # as the command line does
+            with output_file("out.jsonl", force=True) as file:
+                file.write(b"secret" * 1_000_000)
+                file.flush()
+                os.kill(os.getpid(), signal.{end})
+        """
+        done = subprocess.run([sys.executable, "-c", script], check=False, cwd=bench.root)
+
+        assert 0 != done.returncode
+        assert "mine" == bench.text("out.jsonl")
+        assert {"genes", "out.jsonl", "rotifer.json"} == set(os.listdir(bench.root))
+
+    def test_a_file_system_without_unnamed_files(self, bench, monkeypatch):
+        """The file comes about under another name; nothing but it is left."""
+        monkeypatch.setattr("rotifer_bridge._transfer._UNNAMED", 0)
+        for force in (False, True):
+            with output_file(bench.path("out.jsonl"), force=force) as file:
+                file.write(b"ours")
+
+        assert "ours" == bench.text("out.jsonl")
+        assert {"genes", "out.jsonl", "rotifer.json"} == set(os.listdir(bench.root))
 
     def test_a_full_disk(self, bench, monkeypatch):
         """A message, and nothing is left."""
