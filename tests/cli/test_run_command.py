@@ -179,6 +179,17 @@ def test_schemas_are_warned_of(cli, bench):
     assert "the output does not fit its outputSchema" in done.err
 
 
+def test_a_refusal_has_one_key(cli, bench):
+    """With another key beside it, `__rotifer_error` is an answer: to run, agent run and test."""
+    source = "export const express = () => ({ __rotifer_error: { message: 'no' }, more: 1 });"
+    bench.gene("g", {"index.ts": source})
+    bench.record(1, genome=("g",))
+    done = (cli("run", "g"), cli("agent", "run", "keeper"), cli("test", "g"))
+
+    assert [0, 0, 0] == [each.code for each in done]
+    assert all('"more": 1' in each.out for each in done[:2])
+
+
 @pytest.mark.parametrize("key", ["inputSchema", "outputSchema"])
 def test_a_schema_that_cannot_be_used(cli, bench, key):
     """Said as `agent run` says it: which gene, which schema, where, and what to do."""
