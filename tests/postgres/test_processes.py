@@ -42,7 +42,7 @@ def start(postgres_url):
 
 
 @pytest.mark.parametrize(
-    "calls", [2_000, pytest.param(20_000, marks=[pytest.mark.long, pytest.mark.timeout(900)])]
+    "calls", [1_000, pytest.param(20_000, marks=[pytest.mark.long, pytest.mark.timeout(900)])]
 )
 def test_mixed_calls_of_four_supervisors(world, sql, start, calls):
     """Their counters are exact, usage never exceeds the quota, and the log tells it as it was."""

@@ -125,6 +125,7 @@ def test_moving_there_and_back(project, run, postgres_url):
     moved = run("memory", "move", "keeper", "--to", postgres_url, url=None)
     assert "1 entry moved (2 bytes of keys and values)" in moved.stdout
     assert "memory.url in rotifer.json" in moved.stderr
+    assert "the layers stay where they are" in moved.stderr
     assert (
         "nothing to move: 1 entry there"
         in run("memory", "move", "keeper", "--to", postgres_url, url=None).stdout

@@ -29,6 +29,7 @@ def _move(name: str, url: str, replace: bool) -> None:
             if here is None
             else "the server keeps the moved values in its files until it has vacuumed them"
         )
+    note("the layers stay where they are: they are of people and of all, not of an agent")
     note(
         "agents go on remembering where the project says: when all are moved, make memory.url in "
         "rotifer.json, or ROTIFER_MEMORY_URL, say the other store (or nothing: the project's file)"
@@ -40,7 +41,8 @@ command = click.Command(
     callback=_move,
     help=(
         "Carry what an agent remembers to another store: everything or nothing.\n\n"
-        "Ids, creators, times, policies and the order of updates stay. What is here goes only "
+        "Ids, creators, times, policies and the order of updates stay. The layers, which are no "
+        "agent's, do not go along. What is here goes only "
         "when the copy was compared with it; where it was interrupted, call it again. Stop the "
         "agent first: it writes where the project says."
     ),
