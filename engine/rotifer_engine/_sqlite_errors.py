@@ -26,6 +26,9 @@ _MEANINGS: dict[str, str] = {
     "folder",
     "SQLITE_CANTOPEN": "cannot be opened ({detail}); check that its folder is there and may be "
     "written",
+    # A full disk is met here first: the index of the log beside the file is made before any write.
+    "SQLITE_IOERR_SHMSIZE": "has no room for its index, the file of its name and -shm ({detail}); "
+    "make room on its disk, or allow larger files ('ulimit -f'), then try again",
     "SQLITE_IOERR": "could not be read or written ({detail}); check the disk",
 }
 

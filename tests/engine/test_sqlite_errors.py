@@ -28,6 +28,8 @@ def failure(name):
         ("SQLITE_FULL", "has no space left on its disk"),
         ("SQLITE_READONLY_DIRECTORY", "cannot be written (SQLITE_READONLY_DIRECTORY"),
         ("SQLITE_CANTOPEN", "cannot be opened"),
+        ("SQLITE_IOERR_SHMSIZE", "has no room for its index"),
+        ("SQLITE_IOERR_SHMSIZE", "make room on its disk"),
         ("SQLITE_IOERR_WRITE", "could not be read or written"),
         ("SQLITE_ERROR", "failed (SQLITE_ERROR: some text)"),
         ("", "failed (some text)"),
