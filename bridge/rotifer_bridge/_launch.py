@@ -15,6 +15,7 @@ from rotifer_bridge._spawn import cannot_start, spawn, stream_pair
 
 TYPE_CHECKING = False  # `typing` takes 5 ms, and Node is not started yet (design §5a)
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from threading import Lock
 
 __all__ = ["Launched", "discard", "end_all", "launch", "live"]
@@ -24,6 +25,10 @@ _SIGKILL = 9
 
 live: dict[int, Lock | None] = {}
 """The processes that are running for us, and what is held while one of them is served."""
+
+
+def _nothing() -> None:
+    """What there is to do after a start that nobody waits for."""
 
 
 class Launched:
@@ -41,7 +46,7 @@ class Launched:
         wall: what stands round it (`_sandbox.WALLS`).
     """
 
-    __slots__ = ("channel", "fence", "gateway", "pid", "stderr", "stdout", "wall")
+    __slots__ = ("channel", "fence", "gateway", "on_hello", "pid", "stderr", "stdout", "wall")
 
     def __init__(  # noqa: PLR0917 - six numbers and words that belong together
         self,
@@ -54,6 +59,8 @@ class Launched:
         wall: str,
     ) -> None:
         self.pid = pid
+        self.on_hello: Callable[[], object] = _nothing
+        """Called once Node is there, or has ended; by any thread, more than once."""
         self.fence = fence
         self.wall = wall
         self.channel = channel

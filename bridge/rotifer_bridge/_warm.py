@@ -18,6 +18,7 @@ from rotifer_bridge._node import find_node
 from rotifer_bridge._result import ignore
 from rotifer_bridge._runnable import gene_fault
 from rotifer_bridge._sandbox import WALLS
+from rotifer_bridge._starts import Start
 from rotifer_bridge._worker import Worker
 from rotifer_bridge.errors import GeneError
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from rotifer_bridge._gateway import Gateway, Traffic
     from rotifer_bridge._gene import Gene
     from rotifer_bridge._inspect import Inspection
+    from rotifer_bridge._node import Node
     from rotifer_bridge._project import Project
     from rotifer_bridge._record import AgentRecord
     from rotifer_bridge._result import OnLog, OnNote
@@ -105,7 +107,21 @@ def start_worker(
         if launched is not None:
             discard(launched)
         raise
-    process = launched or launch_in(project.root, node, flags, fence=fence)
+    if launched is not None:
+        return _served(launched, project, node, on_log, on_note)
+    start = Start()
+    try:
+        process = launch_in(project.root, node, flags, fence=fence)
+        process.on_hello = start.over
+        return _served(process, project, node, on_log, on_note)
+    except BaseException:
+        start.over()
+        raise
+
+
+def _served(
+    process: Launched, project: Project, node: Node, on_log: OnLog, on_note: OnNote
+) -> Worker:
     if process.wall != WALLS[0]:
         from rotifer_bridge._sandbox_note import weaker
 

@@ -81,7 +81,7 @@ class Worker:
         self._status: int | None = None
         self._events: deque[tuple[str, dict[str, Any], bytes]] = deque()
         self._replies: SimpleQueue[Reply | None] = SimpleQueue()
-        self.pid = process.pid
+        self.pid, self._on_hello = process.pid, process.on_hello
         self.wall = process.wall
         """What stands round the process (`_sandbox.WALLS`)."""
         self._owner = os.getpid()
@@ -336,6 +336,8 @@ class Worker:
         if self._owed or op not in {"hello", "next", "done", "failed"}:
             self._tell("broken", {"reason": f"it asked for {str(op)[:40]!r}"}, b"")
             return None
+        if op == "hello":
+            self._on_hello()
         ended = op in {"done", "failed"}
         if ended:
             self._live = 0
@@ -374,6 +376,7 @@ class Worker:
         if self._closed:
             return
         self._closed = True
+        self._on_hello()
         if self._owner != os.getpid():
             return  # a fork's copy: the process is its parent's
         live.pop(self.pid, None)

@@ -13,7 +13,7 @@ from contextlib import suppress
 import pytest
 from tests.bridge.held import descriptors, settled
 
-from rotifer_bridge import NodeError, RotiferError, RunTimedOut
+from rotifer_bridge import NodeError, RotiferError, RunTimedOut, _starts
 from rotifer_bridge._inmost import inmost
 
 COUNTER = """
@@ -150,19 +150,19 @@ def test_the_clock_jumps(bench, monkeypatch, step):
 
 def at_once(keeper, count):
     """So many agents in so many threads, all warm at the same time; what each of them gave."""
-    outputs, gate = [], threading.Barrier(count, timeout=60)
+    outputs, gate = [], threading.Barrier(count, timeout=300)
 
     def run():
         with keeper.agent("keeper") as agent:
             try:
-                first = agent.run({"count": 2}, time_limit=60).output
+                first = agent.run({"count": 2}, time_limit=300).output
             except RotiferError as error:
                 gate.abort()  # nobody waits for one that does not come
                 outputs.append(error.message)
                 return
             with suppress(threading.BrokenBarrierError):
                 gate.wait()
-            outputs.append((first, agent.run({"count": 2}, time_limit=60).output))
+            outputs.append((first, agent.run({"count": 2}, time_limit=300).output))
 
     threads = [threading.Thread(target=run) for _ in range(count)]
     for thread in threads:
@@ -179,3 +179,56 @@ def test_agents_at_once(keeper):
 
     assert [(2, 2)] * 16 == at_once(keeper, 16)
     assert before == (settled(others), threading.active_count())
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_two_hundred_agents_at_once(bench):
+    """Two hundred of one project at the same time, from one supervisor: all are answered."""
+    bench.gene("g", {"index.ts": COUNTER}, outputSchema={})
+    for number in range(200):
+        bench.record(1 + number, name=f"keeper-{number}", genome=["g"])
+    project = bench.project()
+    names = iter([f"keeper-{number}" for number in range(200)])
+
+    class Each:
+        """A project whose agent is another one each time."""
+
+        def agent(self, _name):
+            """The next one."""
+            return project.agent(next(names))
+
+    project.agent("keeper-0").close()
+    before = threading.active_count()
+
+    assert [(2, 2)] * 200 == at_once(Each(), 200)
+    assert before == threading.active_count()
+
+
+def test_few_start_at_the_same_time(keeper, monkeypatch):
+    """No more processes are on their way up than the bound says; the others wait their turn."""
+    most, up = [], threading.Lock()
+    taken = []
+    over = _starts.Start.over
+
+    def begun(self):
+        start(self)
+        with up:
+            taken.append(self)
+            most.append(len(taken))
+
+    def ended(self):
+        with up:
+            if self in taken:
+                taken.remove(self)
+        over(self)
+
+    start = _starts.Start.__init__
+    monkeypatch.setattr(_starts.Start, "__init__", begun)
+    monkeypatch.setattr(_starts.Start, "over", ended)
+    monkeypatch.setattr(_starts, "_free", threading.BoundedSemaphore(2))
+
+    assert [(2, 2)] * 8 == at_once(keeper, 8)
+    assert 8 == len(most)
+    assert 2 >= max(most)
+    assert [] == taken
