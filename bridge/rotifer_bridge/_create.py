@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rotifer_bridge._composition import make_composition, parse_composition
 from rotifer_bridge._files import lock_folder
 from rotifer_bridge._gene import Gene, load_gene
-from rotifer_bridge._grants import Grants
+from rotifer_bridge._grants import NO_GRANTS, Grants
 from rotifer_bridge._handover import handover_warnings
 from rotifer_bridge._names import NAME_LIMIT, check_agent_name, check_domain, shown
 from rotifer_bridge._now import now_text
@@ -64,6 +64,7 @@ def create_agent(
     par_merge: str = "first",
     memory_quota: int | str | None = None,
     strategy: str = "manual",
+    grants: Grants = NO_GRANTS,
 ) -> Created:
     """Write the record of a new agent; see `Project.create_agent` for the arguments.
 
@@ -77,6 +78,7 @@ def create_agent(
     wanted = _composition(composition, genome, par_merge)
     quota = DEFAULT_QUOTA_BYTES if memory_quota is None else _quota(memory_quota)
     project.make_state_dirs()
+    granted = {"grants": grants.to_json()} if grants else {}
     # Two processes that create the same name at once: one of them must see the other's record.
     with lock_folder(project.agents_dir):
         doubts = _refuse_duplicate(project, name)
@@ -90,7 +92,8 @@ def create_agent(
                 strategy=strategy,
                 created_at=now_text(),
                 memory_quota_bytes=quota,
-            ),
+            )
+            | granted,
         )
     return Created(record, doubts + _warnings(loaded, wanted["type"]))
 

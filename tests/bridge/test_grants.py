@@ -94,6 +94,22 @@ def test_grants_of_a_command(bench, monkeypatch, capsys):
     assert not bench.project().record("keeper").grants
 
 
+def test_an_agent_is_made_with_grants(bench, monkeypatch, capsys):
+    """By the flags of `agent create`; shown there and by `agent list`; a bad one makes no agent."""
+    bench.gene("g")
+    bench.put("data/a.txt", "x")
+    monkeypatch.chdir(bench.root)
+
+    assert 1 <= run(["agent", "create", "bad", "-g", "g", "--allow-read", "gone"])
+    capsys.readouterr()
+    assert 0 == run(["agent", "create", "good", "-g", "g", "--allow-read", "data"])
+    assert "Granted       read data" in capsys.readouterr().out
+    assert ["good"] == [record.name for record in bench.project().records()]
+    assert Grants(("data",)) == bench.project().record("good").grants
+    assert 0 == run(["agent", "list"])
+    assert "agent good is granted: read data" in capsys.readouterr().err
+
+
 REFUSED = {
     "a wildcard": ("read", "da*ta", "wildcard"),
     "nothing": ("read", "", "empty"),

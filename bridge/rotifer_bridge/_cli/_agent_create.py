@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from rotifer_bridge._cli._genes_option import GenesCommand, genes_option
+from rotifer_bridge._cli._grant_options import grant_options, granted
 from rotifer_bridge._cli._output import note, say, warn
 from rotifer_bridge._composition import COMPOSITIONS, MERGES
 
@@ -45,14 +46,17 @@ def _create(
     composition: str,
     par_merge: str,
     memory_quota: str | None,
+    **given_grants: tuple[str, ...],
 ) -> None:
     from rotifer_bridge._create import TOP, create_agent, pick_genes
     from rotifer_bridge._names import check_agent_name
     from rotifer_bridge._project import Project
+    from rotifer_bridge._text import printable
     from rotifer_engine import format_size
 
     project = Project.find()
     check_agent_name(name)
+    grants = granted(project, given_grants)
     chosen = list(genes)
     if chosen:
         ignored = [f for f, given in (("--domain", domain), ("--top", top)) if given is not None]
@@ -76,6 +80,7 @@ def _create(
         par_merge=par_merge,
         memory_quota=memory_quota,
         strategy="manual" if genes else "top",
+        grants=grants,
     )
     for line in created.warnings:
         warn(line)
@@ -84,6 +89,8 @@ def _create(
     say(f"  Agent ID      {record.id}")
     say(f"  Genome        {', '.join(record.genome)} ({record.composition['type']})")
     say(f"  Memory quota  {format_size(record.memory_quota_bytes)}")
+    for line in record.grants.lines():
+        say(f"  Granted       {printable(line)}")
     note(f"next: rotifer agent run {record.name} --input JSON")
 
 
@@ -114,5 +121,6 @@ command = GenesCommand(
         click.Option(["--composition"], default="Seq", show_default=True, help=COMPOSITION_HELP),
         click.Option(["--par-merge"], default="first", show_default=True, help=PAR_MERGE_HELP),
         click.Option(["--memory-quota"], metavar="SIZE", help=f"{QUOTA_HELP}  [default: 10MB]"),
+        *grant_options(),
     ],
 )

@@ -12,7 +12,7 @@ __all__ = ["command"]
 def _list(as_json: bool) -> int:
     from rotifer_bridge._project import Project
     from rotifer_bridge._record import AgentRecord, duplicate_names
-    from rotifer_bridge._text import table
+    from rotifer_bridge._text import printable, table
     from rotifer_bridge.errors import RotiferError
 
     found: list[AgentRecord] = []
@@ -34,6 +34,9 @@ def _list(as_json: bool) -> int:
             for r in found
         ]
         say(table(["Name", "State", "Genome", "Composition", "Agent ID"], rows))
+        for record in found:
+            for line in record.grants.lines():
+                note(f"agent {printable(record.name)} is granted: {printable(line)}")
     elif not faults:
         note("no agents yet; make one: rotifer agent create NAME -g GENE")
     for fault in faults:
