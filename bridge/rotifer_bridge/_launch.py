@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["Launched", "discard", "end_all", "launch", "live"]
 
 _SIGKILL = 9
+_NETWORK = ("--allow-net",)
+_ASKS_SINCE = 25
 
 
 live: dict[int, Lock | None] = {}
@@ -102,7 +104,8 @@ def launch(
         if inspector:
             walls = Fence(fence.folder, fence.readable, fence.writable, network=True)
         hidden = wall == "bubblewrap"
-        command = node_command(node, shim, fence, inspector, hidden=hidden)
+        flags = (*inspector, *(_NETWORK if fence.network and _asks_for_network(node) else ()))
+        command = node_command(node, shim, fence, flags, hidden=hidden)
         command = fenced(wall, command, walls, (shim,))
         descriptors = {0: null, 1: their_out, 2: their_err, 3: theirs, 4: their_gateway}
         pid = spawn(command, environment(), descriptors)
@@ -117,6 +120,14 @@ def launch(
     for fd in (theirs, their_gateway, their_out, their_err, null):
         os.close(fd)
     return Launched(pid, ours, gateway, out, err, fence, wall)
+
+
+def _asks_for_network(node: str) -> bool:
+    """Whether this Node's permissions keep the network closed unless they are told: since 25."""
+    from rotifer_bridge._node import node_version
+
+    major = (node_version(node) or "").lstrip("v").partition(".")[0]
+    return major.isdigit() and int(major) >= _ASKS_SINCE
 
 
 def end_all() -> None:
