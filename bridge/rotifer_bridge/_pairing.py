@@ -13,6 +13,7 @@ import os
 import threading
 from _socket import AF_UNIX, SOCK_DGRAM
 from _socket import socket as Socket  # noqa: N812 - a class, and the light half of `socket`
+from contextlib import suppress
 from time import monotonic
 
 __all__ = ["Pairing"]
@@ -105,7 +106,7 @@ class _Place:
     def gather(self, pairing: Pairing) -> bool:
         """Put a worker and what serves it on one processor; whether that was done."""
         try:
-            if self._claim is None:
+            if self._processor < 0:
                 if monotonic() < self._again:
                     return False
                 if not self._claim_one(_last_processor(pairing.pid)):
@@ -124,16 +125,18 @@ class _Place:
         allowed = os.sched_getaffinity(0)
         if len(allowed) < 2:
             return False
-        for processor in sorted(allowed, key=lambda each: each != preferred):
-            claim = Socket(AF_UNIX, SOCK_DGRAM)
-            try:
-                # An abstract name: nothing on the disk, and gone with the process.
-                claim.bind(f"\0rotifer-bridge/processor/{processor}")
-            except OSError:
-                claim.close()
-                continue
-            self._claim, self._processor = claim.detach(), processor
-            return True
+        if self._claim is None:  # kept from one try to the next: descriptors stay as many
+            self._claim = Socket(AF_UNIX, SOCK_DGRAM).detach()
+        claim = Socket(AF_UNIX, SOCK_DGRAM, 0, self._claim)
+        try:
+            for processor in sorted(allowed, key=lambda each: each != preferred):
+                with suppress(OSError):
+                    # An abstract name: nothing on the disk, and gone with the process.
+                    claim.bind(f"\0rotifer-bridge/processor/{processor}")
+                    self._processor = processor
+                    return True
+        finally:
+            claim.detach()
         return False
 
     def _move(self, pairing: Pairing, processors: set[int]) -> bool:
