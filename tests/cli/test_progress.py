@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import sys
 
@@ -37,7 +38,9 @@ def test_a_long_run_says_what_it_is_at(bench):
     """The gene and the seconds, after a second; gone before any other line, and at the end."""
     text = stderr_of(bench)
 
-    assert "\r\x1b[K[1/1] slow: 1 s\r\x1b[K[slow] told\r\n" in text.replace("\r\r", "\r")
+    # On a busy machine it takes longer than the second, and says so.
+    told = r"(\r\x1b\[K\[1/1\] slow: [1-9] s)+\r\x1b\[K\[slow\] told\r\n"
+    assert re.search(told, text.replace("\r\r", "\r"))
     assert not text.rstrip().endswith(" s")
 
 

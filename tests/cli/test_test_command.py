@@ -314,6 +314,8 @@ def test_compliance(cli, bench):
     assert "  passed: 9 passed" == loose.out.splitlines()[-1]
     assert "  FAILED: 9 passed" == strict.out.splitlines()[-1]
     assert "FAILED" == cli("test", "--compliance").out.split()[-1]
+    for words, passed in (["g"], True), (["g", "--compliance"], False):
+        assert passed is one(cli("test", "--json", *words))["passed"]
 
 
 def test_scaffold(cli, bench):

@@ -625,8 +625,8 @@ FAULTS = (
     Fault(
         "a page is made of the oldest (layers §6)",
         "layers/_sql.py",
-        "ORDER BY e.update_order DESC LIMIT {most}",
-        "ORDER BY e.update_order LIMIT {most}",
+        "ORDER BY {newest} LIMIT {most}) part",
+        "ORDER BY e.update_order LIMIT {most}) part",
         "layers/test_list",
     ),
     Fault(

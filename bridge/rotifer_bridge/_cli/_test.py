@@ -73,7 +73,7 @@ def _once(project: Project, gene: str | None, options: _Options) -> int:
     if options.as_json:
         import json
 
-        found = [report.to_json() for report in reports]
+        found = [report.to_json(passed=_passed(report, options)) for report in reports]
         document = found[0] if gene is not None else {"passed": passed, "genes": found}
         say(json.dumps(document, separators=(",", ":")))
     elif gene is None:

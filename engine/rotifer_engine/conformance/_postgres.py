@@ -41,26 +41,30 @@ def scratch_database(url: str) -> Iterator[str]:
     from psycopg import sql
 
     database = sql.Identifier(name)
-    try:
-        with pool.dial() as admin:
-            admin.execute(sql.SQL("CREATE DATABASE {}").format(database))
-    except psycopg.Error as error:
-        if error.sqlstate == "42501":
-            raise StorageError(
-                f"the user of {pool.address.place} may not make a database, and the suite uses one "
-                "of its own, so that no agent there is touched: name a user that may (ALTER ROLE "
-                "... CREATEDB)"
-            ) from None
-        raise pool.failure(error) from None
-    finally:
-        store.close()
     own = _with_database(url, name)
-    try:
+    refused = False
+    try:  # all of it: an interrupt may come when the server has made it and nobody knows yet
+        try:
+            with pool.dial() as admin:
+                admin.execute(sql.SQL("CREATE DATABASE {}").format(database))
+        except psycopg.Error as error:
+            refused = True
+            if error.sqlstate == "42501":
+                raise StorageError(
+                    f"the user of {pool.address.place} may not make a database, and the suite uses "
+                    "one of its own, so that no agent there is touched: name a user that may "
+                    "(ALTER ROLE ... CREATEDB)"
+                ) from None
+            raise pool.failure(error) from None
+        finally:
+            store.close()
         migrate(own)
         yield own
     finally:
-        with pool.dial() as admin:
-            admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(database))
+        if not refused:
+            with pool.dial() as admin:
+                statement = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)")
+                admin.execute(statement.format(database))
 
 
 def _with_database(url: str, name: str) -> str:
