@@ -15,6 +15,7 @@ import time
 from typing import Any, cast
 
 from rotifer_bridge._node import Node, old_node, too_old
+from rotifer_bridge._sandbox import DATA_BYTES
 from rotifer_bridge._transformer_start import FLAGS, Transformer, take_ahead
 
 __all__ = ["transform"]
@@ -68,7 +69,7 @@ def _attempt(
     """Ask it once: its output, its exit status (None when its time was up), what it complained."""
     try:
         process.ask(request)
-        _limit_cpu(process.pid, deadline)
+        _bound(process.pid, deadline)
         output = _read_line(process.reading, deadline)
         if output is None:
             return b"", None, ""
@@ -81,13 +82,17 @@ def _attempt(
         process.close()
 
 
-def _limit_cpu(pid: int, deadline: float) -> None:
-    """Let the kernel end it too, should this process be killed before it can."""
+def _bound(pid: int, deadline: float) -> None:
+    """Let the kernel bound its memory, and its time should this process be killed before it can."""
     seconds = max(1, round(deadline - time.monotonic()))
-    try:
-        resource.prlimit(pid, resource.RLIMIT_CPU, (seconds, seconds))
-    except OSError:
-        return  # it has ended already
+    for kind, most in ((resource.RLIMIT_CPU, seconds), (resource.RLIMIT_DATA, DATA_BYTES)):
+        try:
+            _, hard = resource.prlimit(pid, kind)
+            if hard != resource.RLIM_INFINITY:
+                most = min(most, hard)  # noqa: PLW2901 - who is not root cannot raise it again
+            resource.prlimit(pid, kind, (most, most))
+        except OSError:
+            return  # it has ended already
 
 
 def _read_line(fd: int, deadline: float) -> bytes | None:

@@ -82,6 +82,22 @@ def test_file_url(path):
     assert f"/p/{path}" == unquote(url.removeprefix("file://"))
 
 
+def test_the_compiler_is_bounded(making):
+    """The Node that compiles has limits on its time and its memory, which it cannot raise."""
+    making.script(
+        f'out=$("{making.real_node}" "$@")',
+        f'cat /proc/$$/limits > "{making.log}.limits"',
+        "printf '%s\\n' \"$out\"",
+    )
+
+    making(making.ENUM, time_limit=20)
+
+    with open(f"{making.log}.limits") as file:
+        limits = {line[:26].strip(): line[26:].split()[:2] for line in file}
+    assert ["2147483648"] * 2 == limits["Max data size"]
+    assert all(10 < int(seconds) <= 20 for seconds in limits["Max cpu time"])
+
+
 # ── faults ───────────────────────────────────────────────────────────────────────────────────────
 
 FAULTS = {
