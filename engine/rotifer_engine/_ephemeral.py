@@ -10,8 +10,6 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable
-from types import TracebackType
-from typing import Self
 
 from rotifer_engine._audit import AuditLog, Line, Locked
 from rotifer_engine._files import FileSystem
@@ -19,13 +17,14 @@ from rotifer_engine._memory import AgentMemory
 from rotifer_engine._sqlite import SqliteStore
 from rotifer_engine._sqlite_connection import Connections
 from rotifer_engine._telemetry import Telemetry
+from rotifer_engine._with import Closing
 
 __all__ = ["EphemeralMemory"]
 
 _PLACE = "(in this process)"  # what messages name in place of a file
 
 
-class EphemeralMemory(AgentMemory):
+class EphemeralMemory(AgentMemory, Closing):
     """An empty memory of its own, with the default quota and data policy; ``close`` ends it."""
 
     def __init__(self) -> None:
@@ -37,17 +36,6 @@ class EphemeralMemory(AgentMemory):
     def close(self) -> None:
         """Forget everything."""
         self._kept.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 class _NoAudit(AuditLog):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from rotifer_engine._access import Caller
 from rotifer_engine._entry import Entry, EntrySummary
 from rotifer_engine._filter import Selection
 from rotifer_engine._retention import Moment
+from rotifer_engine._with import Closing
 from rotifer_engine.errors import StorageError
 
 try:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Limits", "PostgresStore"]
 
 
-class PostgresStore:
+class PostgresStore(Closing):
     """A store on a PostgreSQL server; it may be used by many threads and processes at once.
 
     Its tables are made by :func:`rotifer_engine.migrate`. Nothing is connected before the first
@@ -178,17 +178,6 @@ class PostgresStore:
     def close(self) -> None:
         """Close the connections; a later call raises StorageError."""
         self._pool.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def after_prefix(prefix: bytes | None) -> bytes | None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterator, Mapping
 from functools import lru_cache
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from rotifer_engine._postgres_connection import Pool
 from rotifer_engine._postgres_transaction import PostgresTransaction
+from rotifer_engine._with import RollingBack
 from rotifer_engine.layers._entry import LayerEntry
 from rotifer_engine.layers._record import LayerRow
 from rotifer_engine.layers._sql import Text, bound, entry_of, values_of
@@ -85,7 +85,7 @@ class PostgresLayers:
         return False
 
 
-class PostgresLayerTransaction:
+class PostgresLayerTransaction(RollingBack):
     """One write to the rows of an actor; see :class:`rotifer_engine.layers.LayerTransaction`."""
 
     def __init__(self, pool: Pool, actor: str) -> None:
@@ -150,16 +150,4 @@ class PostgresLayerTransaction:
 
     def rollback(self) -> None:
         """Undo what was not committed, and let the next one write; again does nothing."""
-        self._held.rollback()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Roll back what was not committed."""
         self._held.rollback()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import psycopg
 
@@ -16,6 +15,7 @@ from rotifer_engine._postgres_connection import Pool
 from rotifer_engine._postgres_rows import entry_of
 from rotifer_engine._retention import Moment
 from rotifer_engine._store import Row
+from rotifer_engine._with import Closing
 
 __all__ = ["PostgresSnapshot"]
 
@@ -23,7 +23,7 @@ _PAGE = 500
 _MADE = re.compile(r"CREATE (TABLE|INDEX) (?:rotifer\.)?([a-z_]+)")
 
 
-class PostgresSnapshot:
+class PostgresSnapshot(Closing):
     """One moment of a store; see :class:`rotifer_engine._store.Snapshot`.
 
     It has a connection of its own, so that whoever holds a transaction can take one.
@@ -106,14 +106,3 @@ class PostgresSnapshot:
     def close(self) -> None:
         """Let the moment go."""
         self._session.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

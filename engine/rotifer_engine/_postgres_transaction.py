@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from types import TracebackType
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import psycopg
 
@@ -21,6 +20,7 @@ from rotifer_engine._postgres_connection import Pool, Session, Statement
 from rotifer_engine._postgres_errors import ends_connection
 from rotifer_engine._postgres_rows import domain_of, summary_of
 from rotifer_engine._retention import Moment, own_expiry
+from rotifer_engine._with import RollingBack
 from rotifer_engine.errors import StorageError
 
 __all__ = ["PostgresTransaction"]
@@ -44,7 +44,7 @@ class _Agent(NamedTuple):
     last_change: str | None
 
 
-class PostgresTransaction:
+class PostgresTransaction(RollingBack):
     """See :class:`rotifer_engine._store.Transaction`."""
 
     def __init__(self, pool: Pool, agent_id: str) -> None:
@@ -284,18 +284,6 @@ class PostgresTransaction:
             session.close()
         finally:
             self._pool.give(session)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Roll back what was not committed."""
-        self.rollback()
 
 
 def _numbers(days: int | None, auto_delete: bool, anonymization: bool) -> tuple[int | None, ...]:

@@ -7,10 +7,10 @@ is read, up to the size that it had.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
 from rotifer_engine._files import FileSystem
+from rotifer_engine._with import Closing
 
 __all__ = ["MAX_LINE_BYTES", "LineReader", "Numbered"]
 
@@ -34,7 +34,7 @@ class Numbered(Protocol):
         ...  # pragma: no cover
 
 
-class LineReader:
+class LineReader(Closing):
     """A file of lines, open for reading.
 
     Args:
@@ -80,14 +80,3 @@ class LineReader:
     def close(self) -> None:
         """Close the file."""
         self._files.close(self._fd)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

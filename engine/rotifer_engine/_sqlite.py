@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Generator, Iterator, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from rotifer_engine import _sqlite_text as sql
 from rotifer_engine._access import Caller
@@ -16,6 +15,7 @@ from rotifer_engine._filter import Selection
 from rotifer_engine._retention import Moment, own_expiry
 from rotifer_engine._sqlite_connection import Connections
 from rotifer_engine._sqlite_rows import entry_of, summary_of
+from rotifer_engine._with import Closing, RollingBack
 
 if TYPE_CHECKING:
     from rotifer_engine._sqlite_layers import SqliteLayers
@@ -26,7 +26,7 @@ __all__ = ["SqliteStore"]
 _MAX_SORTED = 50_000  # an update sequence with gaps makes a memory look larger than it is
 
 
-class SqliteStore:
+class SqliteStore(Closing):
     """A store in one SQLite file; it may be used by many threads and processes at once.
 
     Args:
@@ -184,24 +184,13 @@ class SqliteStore:
         """Close the connections of all threads; a later call raises StorageError."""
         self._connections.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
 
 def _after_prefix(prefix: bytes | None) -> bytes | None:
     """The first bytes after all keys with this prefix; UTF-8 has no byte 0xFF to run over."""
     return prefix[:-1] + bytes((prefix[-1] + 1,)) if prefix else None
 
 
-class SqliteTransaction:
+class SqliteTransaction(RollingBack):
     """One write to one agent's memory; see :class:`rotifer_engine._store.Transaction`."""
 
     def __init__(self, connections: Connections, agent_id: str) -> None:
@@ -297,16 +286,4 @@ class SqliteTransaction:
 
     def rollback(self) -> None:
         """Undo what was not committed, and let the next one write; again does nothing."""
-        self._link.rollback()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Roll back what was not committed."""
         self._link.rollback()

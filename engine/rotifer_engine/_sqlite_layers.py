@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
-from types import TracebackType
-from typing import Self
 
 from rotifer_engine import _sqlite_text
 from rotifer_engine._sqlite_connection import Connections
+from rotifer_engine._with import RollingBack
 from rotifer_engine.layers import _sql
 from rotifer_engine.layers._entry import LayerEntry
 from rotifer_engine.layers._record import LayerRow
@@ -60,7 +59,7 @@ class SqliteLayers:
         return self._connections.checkpoint()
 
 
-class SqliteLayerTransaction:
+class SqliteLayerTransaction(RollingBack):
     """One write to the rows of an actor; see :class:`rotifer_engine.layers.LayerTransaction`."""
 
     def __init__(self, connections: Connections, actor: str) -> None:
@@ -112,16 +111,4 @@ class SqliteLayerTransaction:
 
     def rollback(self) -> None:
         """Undo what was not committed, and let the next one write; again does nothing."""
-        self._link.rollback()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Roll back what was not committed."""
         self._link.rollback()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from rotifer_engine import _sqlite_text as sql
 from rotifer_engine._entry import Entry
@@ -13,6 +12,7 @@ from rotifer_engine._retention import Moment
 from rotifer_engine._sqlite_connection import Connections
 from rotifer_engine._sqlite_rows import entry_of
 from rotifer_engine._store import Row
+from rotifer_engine._with import Closing
 
 __all__ = ["SqliteSnapshot"]
 
@@ -40,7 +40,7 @@ WHERE tbl_name LIKE 'agent\\_memory%' ESCAPE '\\' AND sql IS NOT NULL
 """
 
 
-class SqliteSnapshot:
+class SqliteSnapshot(Closing):
     """One moment of a store; see :class:`rotifer_engine._store.Snapshot`."""
 
     def __init__(self, connections: Connections) -> None:
@@ -114,14 +114,3 @@ class SqliteSnapshot:
     def close(self) -> None:
         """Let the moment go."""
         self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
