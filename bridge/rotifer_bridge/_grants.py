@@ -39,6 +39,8 @@ class Grants:
         self.net = net
 
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         return isinstance(other, Grants) and self.to_json() == other.to_json()
 
     def __hash__(self) -> int:
@@ -48,6 +50,8 @@ class Grants:
         return bool(self.read or self.write or self.net)
 
     def __add__(self, more: Grants) -> Grants:
+        if not more:  # of nearly every run
+            return self
         return Grants(self.read + more.read, self.write + more.write, self.net + more.net)
 
     @property
