@@ -77,13 +77,13 @@ def growth(agent: Agent, runs: int) -> dict[str, float]:
     for _ in range(runs // 5):
         agent.run({})
     gc.collect()
-    before = held("self"), held(worker)
+    before = own("self"), own(worker)
     for _ in range(runs - runs // 5):
         agent.run({})
     gc.collect()
     return {
-        "supervisor's growth MiB": held("self") - before[0],
-        "worker's growth MiB (V8 collects when it likes)": held(worker) - before[1],
+        "supervisor's growth MiB": own("self") - before[0],
+        "worker's growth MiB (V8 collects when it likes)": own(worker) - before[1],
     }
 
 
@@ -94,10 +94,10 @@ def memory(project: Project) -> dict[str, float]:
     try:
         for agent in agents:
             agent.run({})
-        own = [held(pid) for agent in agents for pid in worker_pids(agent)]
+        each = [held(pid) for agent in agents for pid in worker_pids(agent)]
         return {
             f"supervisor, MiB more for {WORKERS} warm workers": held("self") - before,
-            "a worker's own MiB, and its share of what all have in common": sum(own) / len(own),
+            "a worker's own MiB, and its share of what all have in common": sum(each) / len(each),
         }
     finally:
         for agent in agents:
@@ -111,8 +111,17 @@ def worker_pids(agent: Agent) -> list[int]:
 
 def held(process: int | str) -> float:
     """MiB of a process: its own, and its share of what it has in common with others (PSS)."""
+    return _mebibytes(process, "Pss:")
+
+
+def own(process: int | str) -> float:
+    """MiB that are a process's own: its share of libraries grows when another program ends."""
+    return _mebibytes(process, "Anonymous:")
+
+
+def _mebibytes(process: int | str, what: str) -> float:
     with open(f"/proc/{process}/smaps_rollup", encoding="ascii") as file:
-        [line] = [line for line in file if line.startswith("Pss:")]
+        [line] = [line for line in file if line.startswith(what)]
     return int(line.split()[1]) / 1024
 
 
