@@ -22,6 +22,7 @@ __all__ = ["Pairing"]
 # another program that computes on the same processor holds it for milliseconds.
 _TOO_LONG_NS = 200_000
 _PAUSE = 1.0  # seconds until a processor is asked for again: asking takes as long as a call
+_RESPITE = 2.0  # seconds until a pairing is tried again: it is given up within a fortieth of that
 _NNG_THREADS = frozenset({"nng:poll:epoll", "nng:task"})
 
 
@@ -36,7 +37,7 @@ class Pairing:
         self.pid, self.tid = 0, tid
         self.held = False
         """Whether the worker is paired now."""
-        self._given_up = False
+        self._again = 0.0  # when to pair again after it was given up, by `monotonic`
         self._waited = (0, 0)
 
     def enter(self) -> None:
@@ -55,7 +56,7 @@ class Pairing:
         if len(_place.running) > 1:
             for other in _place.running:
                 other.part()
-        elif self.pid and not (self.held or self._given_up):
+        elif self.pid and not self.held and monotonic() >= self._again:
             self.held = _place.gather(self)
             if self.held:
                 self._waited = self._wait()
@@ -66,14 +67,14 @@ class Pairing:
             _place.running.discard(self)
 
     def check(self) -> None:
-        """Give the pairing up for good where the worker waits too long for its processor."""
+        """Give the pairing up for a while where the worker waits too long for its processor."""
         if self.held:
             waited = self._wait()
             time, turns = waited[0] - self._waited[0], waited[1] - self._waited[1]
             self._waited = waited
             if time > _TOO_LONG_NS * max(turns, 1):
                 with _place.lock:
-                    self._given_up = True
+                    self._again = monotonic() + _RESPITE
                     self.part()
 
     def part(self) -> None:
