@@ -88,8 +88,10 @@ class Responder:
     """The reply end (REP) of one connection. Nothing else can connect to it.
 
     ``recv`` and ``send`` belong to one thread and alternate strictly, but a request can be set
-    aside: any one thread may answer that, while ``recv`` waits for the next one already. ``close``
-    may come from any thread and ends a waiting ``recv``.
+    aside: any one thread may answer that, while ``recv`` waits for the next one already. ``stop``
+    may come from any thread and ends a waiting ``recv``; ``close`` comes when none is in a call any
+    more. (Where one is, nng ends the process: once in some thousand times it frees the socket while
+    the other thread lets go of its context.)
 
     Args:
         fd: a connected stream socket; nng owns it from here on, also when this raises.
@@ -188,8 +190,13 @@ class Responder:
             self._check(code)
         return True
 
+    def stop(self) -> None:
+        """End a waiting ``recv``, and each later call: they return None or False."""
+        for context in (self._context, self._aside):
+            self._lib.nng_ctx_close(context[0])
+
     def close(self) -> None:
-        """Close the socket and its descriptor; a waiting ``recv`` returns None. May be repeated."""
+        """Close the socket and its descriptor, when no thread is in a call. May be repeated."""
         if not self._closed:
             self._closed = True
             self._lib.nng_close(self._socket)

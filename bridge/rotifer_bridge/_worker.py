@@ -396,7 +396,8 @@ class Worker:
         elif self._second >= 0:
             os.close(self._second)
         self._replies.put(None)
-        self._socket.close()
+        self._socket.stop()
         self._service.join()
+        self._socket.close()
         os.close(self._pidfd)
         os.close(self._bell)
