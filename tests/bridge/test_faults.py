@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 
 import pytest
-from tests.bridge.held import descriptors, settled
+from tests.held import descriptors, given_back, threads
 
 from rotifer_bridge import NodeError, RotiferError, RunTimedOut, _starts
 from rotifer_bridge._inmost import inmost
@@ -81,22 +81,21 @@ def test_a_worker_hit_at_any_moment(keeper, sign):
     choice = random.Random(11)
     with keeper.agent("keeper") as agent:
         agent.run({"count": 1})
-    before = settled(others), threading.active_count()
     ends = []
 
-    for _ in range(8):
-        with keeper.agent("keeper") as agent:
-            timer = threading.Timer(choice.uniform(0, 0.4), hit, (sign,))
-            timer.start()
-            try:
-                ends.append(agent.run({"count": 10**6}, time_limit=1).output)
-            except RotiferError as error:
-                ends.append(type(error).__name__)
-            timer.join()
-            assert 3 == agent.run({"count": 3}).output
+    with given_back(others, threads):
+        for _ in range(8):
+            with keeper.agent("keeper") as agent:
+                timer = threading.Timer(choice.uniform(0, 0.4), hit, (sign,))
+                timer.start()
+                try:
+                    ends.append(agent.run({"count": 10**6}, time_limit=1).output)
+                except RotiferError as error:
+                    ends.append(type(error).__name__)
+                timer.join()
+                assert 3 == agent.run({"count": 3}).output
 
     assert set(ends) <= {"WorkerDied", "RunTimedOut"}
-    assert before == (settled(others), threading.active_count())
     with keeper.agent("keeper") as agent:
         assert sum(entry.size for entry in agent.memory.list()) == agent.memory.usage()
 
@@ -113,21 +112,21 @@ def hit(sign):
 def test_no_process_can_be_had(keeper, monkeypatch, code):
     """No memory, or no number, for a process: an error that says so, nothing left, then it works."""
     spawn = os.posix_spawn
-    before = None
 
     def none(*_args, **_options):
         raise OSError(code, os.strerror(code))
 
-    for _ in range(2):
+    def fail_and_recover():
         monkeypatch.setattr(os, "posix_spawn", none)
         with keeper.agent("keeper") as agent, pytest.raises(NodeError, match="cannot start"):
             agent.run({"count": 1})
         monkeypatch.setattr(os, "posix_spawn", spawn)
         with keeper.agent("keeper") as agent:
             assert 1 == agent.run({"count": 1}).output
-        before = before or settled(others)
 
-    assert before == settled(others)
+    fail_and_recover()
+    with given_back(others, threads):
+        fail_and_recover()
 
 
 @pytest.mark.parametrize("step", [-86_400.0, 86_400.0])
@@ -175,10 +174,9 @@ def at_once(keeper, count):
 def test_agents_at_once(keeper):
     """Sixteen at the same time: each is answered, nothing is left."""
     at_once(keeper, 1)
-    before = settled(others), threading.active_count()
 
-    assert [(2, 2)] * 16 == at_once(keeper, 16)
-    assert before == (settled(others), threading.active_count())
+    with given_back(others, threads):
+        assert [(2, 2)] * 16 == at_once(keeper, 16)
 
 
 @pytest.mark.long
@@ -199,10 +197,9 @@ def test_two_hundred_agents_at_once(bench):
             return project.agent(next(names))
 
     project.agent("keeper-0").close()
-    before = threading.active_count()
 
-    assert [(2, 2)] * 200 == at_once(Each(), 200)
-    assert before == threading.active_count()
+    with given_back(threads):
+        assert [(2, 2)] * 200 == at_once(Each(), 200)
 
 
 def test_few_start_at_the_same_time(keeper, monkeypatch):
