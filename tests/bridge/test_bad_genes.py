@@ -94,6 +94,8 @@ def test_a_gene_that_does_not_answer_is_stopped(bench, how):
     )
     bench.record(1, genome=["slow"])
 
+    with bench.project().agent("keeper") as agent:  # so that the limit is not about compiling it
+        agent.run({"now": "first"})
     started = time.monotonic()
     with bench.project().agent("keeper") as agent:
         with pytest.raises(RotiferError) as caught:

@@ -22,6 +22,8 @@ export function express({ call, args = [] }: any, { memory }: any) {
   });
   try {
     const result = memory[call](...ready);
+    const sizes = [result].flat().map((entry: any) => entry?.value?.length ?? 0);
+    if (sizes[0] > 1e5) return { ok: sizes };
     return { ok: result === undefined ? 'undefined' : result === null ? null : JSON.parse(JSON.stringify(result)) };
   } catch (e: any) {
     return { code: e.code, name: e.name, own: e instanceof MemoryError, error: e instanceof Error, message: e.message };
@@ -215,7 +217,7 @@ def test_too_much_at_once(ask):
     message = failure("MEMORY_INVALID_INPUT", answer)
     assert "4,194,304" in message
     assert "limit" in message
-    assert 4 == len(four["ok"])
+    assert [1_000_000] * 4 == four["ok"]
 
 
 def test_storage_error(ask):

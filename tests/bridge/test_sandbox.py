@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from rotifer_bridge import NodeError, UsageError
+from rotifer_bridge import NodeError, UsageError, _doctor_layers, _sandbox_note
 from rotifer_bridge import _sandbox_here as here
 from rotifer_bridge._doctor_layers import layers
 from rotifer_bridge._sandbox import WALLS, environment, fenced
@@ -33,7 +33,8 @@ def machine(monkeypatch, tmp_path):
 
     Machine.outcomes = dict(Machine.outcomes)
     monkeypatch.setattr(here, "_try", trial)
-    monkeypatch.setattr(here, "program", lambda name: f"/usr/bin/{name}")
+    for module in (here, _sandbox_note, _doctor_layers):  # whatever this machine has
+        monkeypatch.setattr(module, "program", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr(here, "_known", {})
     monkeypatch.delenv("ROTIFER_SANDBOX", raising=False)
     monkeypatch.delenv("CI", raising=False)

@@ -13,7 +13,7 @@ const tries = [
   () => Object.values(process.env).includes('service-secret') && 'a secret',
 ];
 export async function express(given) {
-  if (given.end) process.kill(process.pid, 'SIGKILL');
+  if (given.end) process.exit(9);
   const got = [];
   for (const attempt of tries) {
     try { got.push((await attempt(given)) || null); } catch { got.push(null); }
