@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from signal import Signals
 from typing import Any
@@ -17,6 +18,7 @@ __all__ = [
     "death",
     "failed",
     "is_refusal",
+    "is_shortage",
     "refusal",
     "timed_out",
     "unserved",
@@ -31,6 +33,7 @@ EXIT_DISCONNECTED = 113
 _FRAME = re.compile(r"(?:\(|at )(?:file://)?(/.+):(\d+):(\d+)\)?$|^(?:file://)?(/.+):(\d+)$")
 _MISSING = re.compile(r"Cannot find (?:module|package) '([^'\n]+)'(?: imported from ([^\n;]+))?")
 _MAX_TEXT = 8_192
+_SHORTAGES = frozenset({errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 
 
 class Refused(GeneFailed):
@@ -153,6 +156,11 @@ def timed_out(gene: str, seconds: float) -> RunTimedOut:
 def broken(gene: str, reason: object) -> RunError:
     """The error for a worker that says what the protocol does not have."""
     return RunError(f"gene '{gene}' broke the protocol: {reason}", code="E0052")
+
+
+def is_shortage(error: BaseException) -> bool:
+    """Whether there is no descriptor, process or memory now; it says nothing of the gene."""
+    return isinstance(error, OSError) and error.errno in _SHORTAGES
 
 
 def unserved(error: Exception) -> RunError:

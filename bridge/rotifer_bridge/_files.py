@@ -15,11 +15,23 @@ from contextlib import contextmanager
 
 from rotifer_bridge.errors import ProjectError
 
-__all__ = ["lock_folder", "make_private_dir", "read_regular", "refuse_link", "write_atomic"]
+__all__ = [
+    "TooManyFiles",
+    "list_folder",
+    "lock_folder",
+    "make_private_dir",
+    "read_regular",
+    "refuse_link",
+    "write_atomic",
+]
 
 PRIVATE_DIR = 0o700
 PRIVATE_FILE = 0o600
 LOCK_TIMEOUT = 5.0  # seconds, as the database's
+
+
+class TooManyFiles(ProjectError):
+    """This process, or the machine, has no descriptor left: nothing is known of the file."""
 
 
 def refuse_link(path: str) -> None:
@@ -45,6 +57,20 @@ def make_private_dir(path: str) -> None:
             os.chmod(path, PRIVATE_DIR)
     except OSError as error:
         raise _cannot("make", path, error) from None
+
+
+def list_folder(path: str) -> list[str]:
+    """The names in a folder, sorted; none where there is no folder.
+
+    Raises:
+        ProjectError: it cannot be read.
+    """
+    try:
+        return sorted(os.listdir(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise _cannot("read", path, error) from None
 
 
 def read_regular(path: str, limit: int | None = None) -> bytes:
@@ -133,4 +159,10 @@ def _locked(fd: int) -> bool:
 
 
 def _cannot(verb: str, path: str, error: OSError) -> ProjectError:
+    if error.errno in {errno.EMFILE, errno.ENFILE}:
+        return TooManyFiles(
+            f"cannot {verb} this: too many files are open",
+            where=path,
+            help="close agents that are not in use; the limit is in 'ulimit -n'",
+        )
     return ProjectError(f"cannot {verb} this: {(error.strerror or str(error)).lower()}", where=path)

@@ -87,9 +87,9 @@ def launch(
         NodeError: it cannot be started.
         UsageError: the environment asks for a sandbox that there is not.
     """
-    wall = wall_here(root, node)
     opened: list[int] = []
     try:
+        wall = wall_here(root, node)
         ours, theirs = stream_pair()
         opened += (ours, theirs)
         gateway, their_gateway = stream_pair()

@@ -151,11 +151,12 @@ class _Place:
     def _shared_threads(self) -> list[int]:
         """The native ids of nng's threads that every message passes through."""
         if self._shared is None:
-            self._shared = []
+            found = []
             for name in os.listdir("/proc/self/task"):
                 with open(f"/proc/self/task/{name}/comm", "rb") as file:
                     if file.read().strip().decode("ascii", "replace") in _NNG_THREADS:
-                        self._shared.append(int(name))
+                        found.append(int(name))
+            self._shared = found
         return self._shared
 
 

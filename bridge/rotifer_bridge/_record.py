@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from rotifer_bridge._composition import parse_composition
-from rotifer_bridge._files import read_regular, write_atomic
+from rotifer_bridge._files import TooManyFiles, list_folder, read_regular, write_atomic
 from rotifer_bridge._grants import Grants, parse_grants
 from rotifer_bridge._json import NotJSON, dump_pretty, parse_json
 from rotifer_bridge._names import check_gene_name, did_you_mean, is_safe_agent_name, shown, typed
@@ -113,11 +113,14 @@ def load_record(path: str) -> AgentRecord:
     Raises:
         FaultyRecord: it is damaged, or says something that an agent may not have.
         AgentError: it is gone.
+        TooManyFiles: it cannot be opened now.
     """
     try:
         document = parse_json(read_regular(path, RECORD_LIMIT))
     except FileNotFoundError:
         raise AgentError("the agent's record is gone", where=path) from None
+    except TooManyFiles:
+        raise
     except ProjectError as error:
         raise FaultyRecord(error, path, None) from None
     except NotJSON as error:
@@ -132,13 +135,9 @@ def load_record(path: str) -> AgentRecord:
 
 def record_paths(agents_dir: str) -> list[str]:
     """The files that are meant to be records, sorted; the TryPool's fitness files are none."""
-    try:
-        names = os.listdir(agents_dir)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
     return [
         os.path.join(agents_dir, name)
-        for name in sorted(names)
+        for name in list_folder(agents_dir)
         if name.endswith(".json")
         and not name.endswith(".fitness.json")
         and not name.startswith(".")
@@ -159,6 +158,7 @@ def find_record(agents_dir: str, name: str) -> AgentRecord:
 
     Raises:
         AgentError: there is none (E0050), more than one, or its record is faulty.
+        ProjectError: the records cannot be read.
     """
     listed = list(records(agents_dir))
     found = [record for record in listed if isinstance(record, AgentRecord) and record.name == name]
@@ -167,6 +167,8 @@ def find_record(agents_dir: str, name: str) -> AgentRecord:
     if found:
         raise _same_name(found)
     for fault in listed:
+        if isinstance(fault, TooManyFiles):
+            raise fault
         if isinstance(fault, FaultyRecord) and fault.name == name:
             raise AgentError(
                 f"the record of agent {shown(name)} is faulty: {fault.message}",

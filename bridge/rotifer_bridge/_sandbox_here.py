@@ -109,11 +109,18 @@ def _key(path: str, node: str) -> str:
 def _try(wall: str, node: str) -> str:
     """Have a program run inside the wall: Node where it has to be found there first."""
     inside = [program("true") or node] if wall == "unshare" else [node, "--version"]
-    reading, writing = os.pipe()
     null = os.open(os.devnull, os.O_RDWR)
+    try:
+        reading, writing = os.pipe()
+    except OSError:
+        os.close(null)
+        raise
     try:
         command = fenced(wall, inside, Fence(None, ()), ())
         pid = spawn(command, environment(), {0: null, 1: null, 2: writing})
+    except BaseException:
+        os.close(reading)
+        raise
     finally:
         os.close(writing)
         os.close(null)

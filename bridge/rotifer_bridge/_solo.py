@@ -11,7 +11,7 @@ from rotifer_bridge._grants import NO_GRANTS, Grants
 from rotifer_bridge._json import NotJSON, parse_json
 from rotifer_bridge._result import ignore
 from rotifer_bridge._runnable import gene_fault
-from rotifer_bridge._warm import gateway_of, start_worker
+from rotifer_bridge._warm import gateway_of, hand_over, start_worker
 from rotifer_bridge.errors import GeneError, GeneFailed, UsageError
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class Solo:
         if self._worker is not None and self._worker.alive:
             return
         self.close()
-        gene, entry = self.gene, self.gene.entry or ""
+        gene = self.gene
         self._gateway = self._gateway or gateway_of(
             gene, self._grants
         )  # kept: a new worker gets no new minute
@@ -140,25 +140,15 @@ class Solo:
             on_note=self._on_note,
             inspection=inspection,
         )
-        from rotifer_bridge._transform import file_url, ready
-
-        files = ready(
-            gene.files,
-            gene.folder,
-            node=worker.node.path,
-            cache_dir=self._project.cache_dir,
-            entry=entry,
-            time_limit=self._time_limit,
-        )
-        where = file_url(gene.folder, entry)
-        worker.load(
-            gene.name,
-            gene.folder,
-            files if inspection is None else inspection.stopping(files, where),
-            where,
+        hand_over(
+            worker,
+            self._project,
+            gene,
             self._door,
             exports=ENTRY_POINTS,
             gateway=self._gateway,
+            time_limit=self._time_limit,
+            inspection=inspection,
         )
 
     def _start_compiled(self) -> None:

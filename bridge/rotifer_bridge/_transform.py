@@ -18,6 +18,7 @@ from typing import NamedTuple
 from rotifer_shim import shim_path
 
 from ._cache_folder import READY
+from ._failure import is_shortage, unserved
 from ._text import shown_path
 from ._transform_cache import Outcome, load, store
 from ._transformer_start import give_up_ahead
@@ -75,6 +76,7 @@ def ready(
     Raises:
         GeneError: the entry cannot run, with its line and the way out (E0052), or the
             transformation itself did not come to an end.
+        RunError: this process has no descriptor or process for it.
     """
     if not _is_text(folder):
         raise GeneError(
@@ -190,6 +192,8 @@ def _compile(
         try:
             answers = transform(node, sources, deadline=deadline)
         except (OSError, RuntimeError) as error:
+            if is_shortage(error):
+                raise unserved(error) from error
             raise GeneError(
                 f"the sources could not be made ready: {error}",
                 code="E0052",

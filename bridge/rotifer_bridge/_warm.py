@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from rotifer_bridge._door import Door
 from rotifer_bridge._early import launch_in
+from rotifer_bridge._failure import unserved
 from rotifer_bridge._gene import refuse_unsigned
 from rotifer_bridge._grants import NO_GRANTS, Grants, fence_of
 from rotifer_bridge._inmost import kill_inmost
@@ -23,8 +24,9 @@ from rotifer_bridge._worker import Worker
 from rotifer_bridge.errors import GeneError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from rotifer_bridge._door import ClosedDoor
     from rotifer_bridge._gateway import Gateway, Traffic
     from rotifer_bridge._gene import Gene
     from rotifer_bridge._inspect import Inspection
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from rotifer_bridge._result import OnLog, OnNote
     from rotifer_engine import AgentMemory
 
-__all__ = ["Runner", "WarmGenes", "gateway_of", "start_worker"]
+__all__ = ["Runner", "WarmGenes", "gateway_of", "hand_over", "start_worker"]
 
 _DEBUGGED = -1  # in the place of a branch: a debugged gene has a process of its own
 
@@ -129,6 +131,59 @@ def _served(
         if line is not None:
             on_note(line)
     return Worker(process, node, on_log=on_log)
+
+
+def hand_over(
+    worker: Worker,
+    project: Project,
+    gene: Gene,
+    door: Door | ClosedDoor,
+    *,
+    exports: Sequence[str] = ("express",),
+    gateway: Callable[[int], Gateway] | None,
+    time_limit: float,
+    inspection: Inspection | None,
+) -> None:
+    """Make a gene's sources ready and give them to its worker; does not wait for it to load them.
+
+    Args:
+        worker: the gene's process.
+        project: whose gene it is.
+        gene: the gene.
+        door: its way to a memory.
+        exports: the names that its function may have, in order.
+        gateway: see `gateway_of`.
+        time_limit: seconds that making it ready may take.
+        inspection: how it is debugged, if it is.
+
+    Raises:
+        GeneError: its sources cannot run.
+        RunError: this process has no descriptor for what it takes.
+    """
+    from rotifer_bridge._transform import file_url, ready
+
+    entry = gene.entry or ""
+    url = file_url(gene.folder, entry)
+    try:
+        files = ready(
+            gene.files,
+            gene.folder,
+            node=worker.node.path,
+            cache_dir=project.cache_dir,
+            entry=entry,
+            time_limit=time_limit,
+        )
+        worker.load(
+            gene.name,
+            gene.folder,
+            files if inspection is None else inspection.stopping(files, url),
+            url,
+            door,
+            exports=exports,
+            gateway=gateway,
+        )
+    except OSError as error:
+        raise unserved(error) from error
 
 
 def gateway_of(gene: Gene, grants: Grants = NO_GRANTS) -> Callable[[int], Gateway] | None:
@@ -295,27 +350,16 @@ class WarmGenes:
             inspection=inspection,
         )
         try:
-            from rotifer_bridge._transform import file_url, ready
-
-            entry = gene.entry or ""
             if gene.name not in self._gateways:  # kept: a new worker gets no new minute
                 self._gateways[gene.name] = gateway_of(gene, self._grants)
-            url = file_url(gene.folder, entry)
-            files = ready(
-                gene.files,
-                gene.folder,
-                node=worker.node.path,
-                cache_dir=self._project.cache_dir,
-                entry=entry,
-                time_limit=time_limit,
-            )
-            worker.load(
-                gene.name,
-                gene.folder,
-                files if inspection is None else inspection.stopping(files, url),
-                url,
+            hand_over(
+                worker,
+                self._project,
+                gene,
                 self._door(gene),
                 gateway=self._gateways[gene.name],
+                time_limit=time_limit,
+                inspection=inspection,
             )
         except BaseException:
             worker.close()

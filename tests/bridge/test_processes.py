@@ -297,6 +297,54 @@ print(sorted(seen) != [], used() - before, threading.active_count() - threads)
 )
 
 
+CROWDED = (
+    f"import time\n{inspect.getsource(settled)}"
+    """
+import os, resource, sys, threading
+from rotifer_bridge import Project, RotiferError
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # no claim to a processor in the count
+project, ends = Project.find(), []
+def one():
+    try:
+        with project.agent("keeper") as agent:
+            ends.append(agent.run({}, time_limit=60).output)
+    except RotiferError as error:
+        told = "oo many open files" in error.message or "ulimit" in (error.help or "")
+        ends.append("limit" if told else error.message)
+    except BaseException as error:
+        ends.append(repr(error))
+def crowd(size):
+    each = [threading.Thread(target=one) for _ in range(size)]
+    for thread in each:
+        thread.start()
+    for thread in each:
+        thread.join()
+crowd(1)
+def used(): return settled(lambda: len(os.listdir("/proc/self/fd")))
+before = used(), threading.active_count()
+for room in 15, 30, 60:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before[0] + room, 4096))
+    crowd(20)
+resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+one()
+print(len(ends), *sorted(set(ends)), (used(), threading.active_count()) == before, ends[-1])
+"""
+)
+
+
+def test_descriptors_run_out_among_many(bench):
+    """More agents at once than there are descriptors for: each is answered or told of the limit."""
+    bench.gene("g", {"index.ts": "export const express = () => 'up';"})
+    bench.record(1, genome=["g"])
+
+    done = subprocess.run(
+        [sys.executable, "-c", CROWDED], cwd=bench.root, capture_output=True, text=True, check=False
+    )
+
+    assert ("", 0) == (done.stderr, done.returncode)
+    assert "62 limit up True up\n" == done.stdout
+
+
 def test_descriptors_run_out(bench):
     """With too few descriptors at any point: a clear error, nothing leaked, then it works."""
     bench.gene("g", {"index.ts": "export const express = () => 'up';"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -230,3 +231,30 @@ def test_no_agents_at_all(tmp_path):
     """A project without the folder has no agents."""
     with pytest.raises(AgentError, match="does not exist"):
         find_record(str(tmp_path / "none"), "keeper")
+
+
+@pytest.mark.parametrize("call", ["open", "listdir"])
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE])
+def test_no_descriptor_for_the_records(bench, monkeypatch, call, code):
+    """That an agent is not seen for want of a descriptor does not mean that there is none."""
+    bench.record(1, name="keeper")
+
+    def none(path, *_args, **_options):
+        raise OSError(code, os.strerror(code), path)
+
+    monkeypatch.setattr(os, call, none)
+    with pytest.raises(ProjectError, match="too many files are open") as caught:
+        find_record(bench.path(".rotifer", "agents"), "keeper")
+
+    assert "ulimit -n" in caught.value.help
+
+
+def test_a_folder_of_records_that_cannot_be_read(bench, monkeypatch):
+    """An error that names it; not an empty list."""
+
+    def denied(path):
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    monkeypatch.setattr(os, "listdir", denied)
+    with pytest.raises(ProjectError, match="cannot read this: permission denied"):
+        record_paths(bench.path(".rotifer", "agents"))
