@@ -103,6 +103,7 @@ def measure(folder: str, runs: int) -> dict[str, list[float]]:
         timed("rotifer agent run, an idle gene", one, several)
         timed("rotifer agent run, five of them in a Seq", five, several)
         timed("node, empty script", [node, "-e", "0"])
+        samples.setdefault("node, five empty scripts at once", []).append(at_once(node, 5))
         timed("python, empty script", [sys.executable, "-c", "pass"])
     return samples
 
@@ -111,6 +112,15 @@ def run(command: list[str], folder: str) -> float:
     """Milliseconds of one whole process, which must succeed."""
     start = time.perf_counter()
     subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, check=True)
+    return (time.perf_counter() - start) * 1e3
+
+
+def at_once(node: str, count: int) -> float:
+    """Milliseconds until so many Nodes with nothing to do have ended: no Seq is faster."""
+    start = time.perf_counter()
+    started = [subprocess.Popen([node, "-e", "0"]) for _ in range(count)]
+    for process in started:
+        process.wait()
     return (time.perf_counter() - start) * 1e3
 
 

@@ -3,45 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING
 
 from rotifer_engine._audit import new_change_id
 from rotifer_engine.errors import AgentMemoryError
 
 if TYPE_CHECKING:
     from rotifer_engine._audit import Audit, Line
+    from rotifer_engine._store import Change
 
-__all__ = ["Change", "commit_change"]
-
-
-class Change(Protocol):
-    """A transaction that holds its store's write lock.
-
-    Args:
-        store_id: the store's own id, with which the ids of its changes begin.
-        last_change: the id of the last change that the store committed; None when it has none.
-    """
-
-    store_id: str
-    last_change: str | None
-
-    def commit(self, change_id: str) -> None:
-        """Make it so, durably, and remember the change id."""
-        ...  # pragma: no cover
-
-    def rollback(self) -> None:
-        """Undo what was not committed, and let the next one write; again does nothing."""
-        ...  # pragma: no cover
-
-    def __enter__(self) -> Self: ...  # pragma: no cover
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...  # pragma: no cover
+__all__ = ["commit_change"]
 
 
 def commit_change(

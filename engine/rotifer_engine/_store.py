@@ -15,7 +15,7 @@ from rotifer_engine._entry import Entry, EntrySummary
 from rotifer_engine._filter import Selection
 from rotifer_engine._retention import Moment
 
-__all__ = ["Row", "Snapshot", "Store", "Transaction"]
+__all__ = ["Change", "Row", "Snapshot", "Store", "Transaction"]
 
 
 class Store(Protocol):
@@ -140,19 +140,44 @@ class Snapshot(Protocol):
         ...  # pragma: no cover
 
 
-class Transaction(Protocol):
-    """One write to one agent's memory; rolled back unless it was committed.
+class Change(Protocol):
+    """A transaction that holds its store's write lock.
 
     Args:
-        store_id: the store's own id, the beginning of every change id.
-        last_change: the id of the last change that was committed, of any agent or of this one;
-            None when none was.
-        used: bytes of the keys and values of all rows.
-        order: the agent's update sequence, the same as that of the last written row.
+        store_id: the store's own id, with which the ids of its changes begin.
+        last_change: the id of the last change that the store committed; None when it has none.
     """
 
     store_id: str
     last_change: str | None
+
+    def commit(self, change_id: str) -> None:
+        """Make it so, durably, and remember the change id."""
+        ...  # pragma: no cover
+
+    def rollback(self) -> None:
+        """Undo what was not committed, and let the next one write; again does nothing."""
+        ...  # pragma: no cover
+
+    def __enter__(self) -> Self: ...  # pragma: no cover
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...  # pragma: no cover
+
+
+class Transaction(Change, Protocol):
+    """One write to one agent's memory; rolled back unless it was committed.
+
+    Args:
+        last_change: of any agent or of this one, as the store has it.
+        used: bytes of the keys and values of all rows.
+        order: the agent's update sequence, the same as that of the last written row.
+    """
+
     used: int
     order: int
 
@@ -186,23 +211,4 @@ class Transaction(Protocol):
 
     def remove_all(self) -> None:
         """Delete all rows of the agent, and what was counted of it."""
-        ...  # pragma: no cover
-
-    def commit(self, change_id: str) -> None:
-        """Make it so, durably, and remember the change id."""
-        ...  # pragma: no cover
-
-    def rollback(self) -> None:
-        """Undo what was not committed, and let the next one write; again does nothing."""
-        ...  # pragma: no cover
-
-    def __enter__(self) -> Self: ...  # pragma: no cover
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Roll back what was not committed."""
         ...  # pragma: no cover

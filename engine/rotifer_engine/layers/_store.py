@@ -7,9 +7,9 @@ A store keeps rows and their order. It decides nothing: its conditions are those
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from types import TracebackType
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol
 
+from rotifer_engine._store import Change
 from rotifer_engine.layers._entry import LayerEntry
 from rotifer_engine.layers._record import LayerRow
 from rotifer_engine.layers._visible import Reader
@@ -60,16 +60,8 @@ class LayerStore(Protocol):
         ...  # pragma: no cover
 
 
-class LayerTransaction(Protocol):
-    """One write to the rows of one actor.
-
-    Args:
-        store_id: the store's own id, with which the ids of its changes begin.
-        last_change: the id of the last change that was committed; None when none was.
-    """
-
-    store_id: str
-    last_change: str | None
+class LayerTransaction(Change, Protocol):
+    """One write to the rows of one actor; rolled back unless it was committed."""
 
     def next_order(self, now: int) -> int:
         """The next number of the update sequence; no later one of this actor is smaller.
@@ -98,20 +90,3 @@ class LayerTransaction(Protocol):
     def remove_rows(self, layer: str, namespace: str | None) -> None:
         """Delete the actor's rows of a layer; None for every namespace."""
         ...  # pragma: no cover
-
-    def commit(self, change_id: str) -> None:
-        """Make it so, durably, and remember the change id."""
-        ...  # pragma: no cover
-
-    def rollback(self) -> None:
-        """Undo what was not committed, and let the next one write; again does nothing."""
-        ...  # pragma: no cover
-
-    def __enter__(self) -> Self: ...  # pragma: no cover
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...  # pragma: no cover
