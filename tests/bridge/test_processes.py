@@ -240,6 +240,15 @@ def test_many_threads_of_one_program(bench):
     assert [1, 2, 3, 4, 5] == outputs
 
 
+def printed(bench, script):
+    """The lines that a program of the project prints; it must say nothing else and end well."""
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=bench.root, capture_output=True, text=True, check=False
+    )
+    assert ("", 0) == (done.stderr, done.returncode)
+    return done.stdout.splitlines()
+
+
 FORK = """
 import os, sys
 from rotifer_bridge import Project, RotiferError
@@ -264,12 +273,7 @@ def test_a_fork_is_refused_and_harms_nothing(bench):
     bench.gene("g", {"index.ts": "let n = 0; export const express = () => ++n;"})
     bench.record(1, genome=["g"])
 
-    done = subprocess.run(
-        [sys.executable, "-c", FORK], cwd=bench.root, capture_output=True, text=True, check=False
-    )
-
-    assert ("", 0) == (done.stderr, done.returncode)
-    assert ["1", "AgentError True", "RunError True", "2"] == done.stdout.splitlines()
+    assert ["1", "AgentError True", "RunError True", "2"] == printed(bench, FORK)
 
 
 STARVED = (
@@ -337,12 +341,7 @@ def test_descriptors_run_out_among_many(bench):
     bench.gene("g", {"index.ts": "export const express = () => 'up';"})
     bench.record(1, genome=["g"])
 
-    done = subprocess.run(
-        [sys.executable, "-c", CROWDED], cwd=bench.root, capture_output=True, text=True, check=False
-    )
-
-    assert ("", 0) == (done.stderr, done.returncode)
-    assert "62 limit up True up\n" == done.stdout
+    assert ["62 limit up True up"] == printed(bench, CROWDED)
 
 
 def test_descriptors_run_out(bench):
@@ -350,9 +349,4 @@ def test_descriptors_run_out(bench):
     bench.gene("g", {"index.ts": "export const express = () => 'up';"})
     bench.record(1, genome=["g"])
 
-    done = subprocess.run(
-        [sys.executable, "-c", STARVED], cwd=bench.root, capture_output=True, text=True, check=False
-    )
-
-    assert ("", 0) == (done.stderr, done.returncode)
-    assert ["up", "up", "True 0 0"] == done.stdout.splitlines()
+    assert ["up", "up", "True 0 0"] == printed(bench, STARVED)
