@@ -1,6 +1,6 @@
 'use strict';
 /**
- * `ctx.gatewayFetch` of Hybrid genes (projects §6), and `NetworkGatewayError`.
+ * `ctx.gatewayFetch` of Hybrid genes (projects §6); loaded for these alone.
  *
  * Requests go to the supervisor on file descriptor 4, many at once: frames of a length (u32, big
  * endian), a line of JSON and the body's bytes. The rules are the supervisor's: what is checked here
@@ -10,8 +10,9 @@
 
 const { isArrayBuffer, isUint8Array } = require('node:util').types;
 const { byteLengthOf, parse, stringify, unbound, utf8Slice } = require('./channel.cjs');
+const { NetworkGatewayError } = require('./memory.cjs');
 
-const { defineProperty, entries } = Object;
+const { entries } = Object;
 const { isArray } = Array;
 const { alloc, concat, from } = Buffer;
 const latin1Slice = unbound(/** @type {any} */ (Buffer.prototype).latin1Slice);
@@ -28,22 +29,6 @@ const NEWLINE = 10;
 const PREFIX = 4;
 /** Bytes; the supervisor hangs up on a larger one (_gateway.py says the same). */
 const MAX_REQUEST = 16_777_216;
-
-class NetworkGatewayError extends Error {
-  /**
-   * @param {string} code one of the documented codes (projects §6)
-   * @param {string} message
-   */
-  constructor(code, message) {
-    super(message);
-    this.code = code;
-  }
-}
-defineProperty(NetworkGatewayError.prototype, 'name', {
-  value: 'NetworkGatewayError',
-  configurable: true,
-  writable: true,
-});
 
 /**
  * @typedef {{ run: number, resolve: (value: unknown) => void, reject: (error: unknown) => void }} Pending
@@ -244,4 +229,4 @@ function kindOf(value) {
   return isArray(value) ? 'an array' : typeof value;
 }
 
-module.exports = { NetworkGatewayError, openGateway };
+module.exports = { openGateway };

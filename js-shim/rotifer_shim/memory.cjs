@@ -1,6 +1,6 @@
 'use strict';
 /**
- * `ctx.memory`: the four synchronous calls (memory §5), and `MemoryError`.
+ * `ctx.memory`: the four synchronous calls (memory §5); and the errors that genes can import.
  *
  * The rules are the engine's. Here is checked only what JavaScript alone can see: that an argument
  * can be said in JSON at all, and that a value is bytes.
@@ -19,21 +19,26 @@ const Bytes = Uint8Array;
 /** A request's JSON line longer than this is no request; the key's own limit is far below. */
 const MAX_LINE = 65_536;
 
-class MemoryError extends Error {
-  /**
-   * @param {string} code one of the documented codes (memory §8)
-   * @param {string} message
-   */
-  constructor(code, message) {
-    super(message);
-    this.code = code;
-  }
+/**
+ * A class of errors that have one of the documented codes (memory §8, projects §6).
+ * @param {string} name
+ */
+function coded(name) {
+  const { [name]: Coded } = {
+    [name]: class extends Error {
+      /** @param {string} code @param {string} message */
+      constructor(code, message) {
+        super(message);
+        this.code = code;
+      }
+    },
+  };
+  defineProperty(Coded.prototype, 'name', { value: name, configurable: true, writable: true });
+  return Coded;
 }
-defineProperty(MemoryError.prototype, 'name', {
-  value: 'MemoryError',
-  configurable: true,
-  writable: true,
-});
+
+const MemoryError = coded('MemoryError');
+const NetworkGatewayError = coded('NetworkGatewayError');
 
 /** @param {string} message */
 function invalid(message) {
@@ -249,4 +254,4 @@ function memoryOf(run, limits) {
   });
 }
 
-module.exports = { MemoryError, memoryOf };
+module.exports = { MemoryError, NetworkGatewayError, memoryOf };

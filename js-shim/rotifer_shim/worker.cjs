@@ -13,8 +13,7 @@
  */
 
 const { ask, connect, parse, stringify, take, utf8Slice } = require('./channel.cjs');
-const { MemoryError, memoryOf } = require('./memory.cjs');
-const { NetworkGatewayError, openGateway } = require('./gateway.cjs');
+const { MemoryError, NetworkGatewayError, memoryOf } = require('./memory.cjs');
 const { install } = require('./hooks.cjs');
 
 const { inspect, types } = require('node:util');
@@ -36,7 +35,7 @@ for (const name of ['stdout', 'stderr']) {
   });
 }
 
-/** The gateway of a Hybrid gene (gateway.cjs). @type {ReturnType<typeof openGateway> | undefined} */
+/** The gateway of a Hybrid gene (gateway.cjs). @type {ReturnType<typeof import('./gateway.cjs').openGateway> | undefined} */
 let gateway;
 /** The run that is going on; 0 between runs. */
 let current = 0;
@@ -206,8 +205,8 @@ async function main() {
   for (const [url, format, size] of files) {
     served.set(url, { format, source: utf8Slice(take(hello, size)) });
   }
+  if (hello.head.gateway) gateway = require('./gateway.cjs').openGateway();
   install({ files: served, memoryModule: { MemoryError, NetworkGatewayError } });
-  if (hello.head.gateway) gateway = openGateway();
 
   current = -1; // loading counts as a run: a gene may throw, exit or hang here too
   let express;
