@@ -144,7 +144,7 @@ class Solo:
             worker,
             self._project,
             gene,
-            self._door,
+            lambda: self._door,
             exports=ENTRY_POINTS,
             gateway=self._gateway,
             time_limit=self._time_limit,

@@ -137,7 +137,7 @@ def hand_over(
     worker: Worker,
     project: Project,
     gene: Gene,
-    door: Door | ClosedDoor,
+    door: Callable[[], Door | ClosedDoor],
     *,
     exports: Sequence[str] = ("express",),
     gateway: Callable[[int], Gateway] | None,
@@ -150,7 +150,7 @@ def hand_over(
         worker: the gene's process.
         project: whose gene it is.
         gene: the gene.
-        door: its way to a memory.
+        door: gives it its way to a memory: while the gene is loaded already.
         exports: the names that its function may have, in order.
         gateway: see `gateway_of`.
         time_limit: seconds that making it ready may take.
@@ -178,10 +178,10 @@ def hand_over(
             gene.folder,
             files if inspection is None else inspection.stopping(files, url),
             url,
-            door,
             exports=exports,
             gateway=gateway,
         )
+        worker.admit(door())
     except OSError as error:
         raise unserved(error) from error
 
@@ -356,7 +356,7 @@ class WarmGenes:
                 worker,
                 self._project,
                 gene,
-                self._door(gene),
+                lambda: self._door(gene),
                 gateway=self._gateways[gene.name],
                 time_limit=time_limit,
                 inspection=inspection,

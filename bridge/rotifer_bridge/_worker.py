@@ -132,19 +132,17 @@ class Worker:
         folder: str,
         files: Sequence[ReadyFile],
         entry: str,
-        door: Door | ClosedDoor,
         *,
         exports: Sequence[str] = ("express",),
         gateway: Callable[[int], Gateway] | None = None,
     ) -> None:
-        """Hand over the gene; does not wait for it to be loaded.
+        """Hand over the gene; does not wait for it to be loaded. `admit` it before it runs.
 
         Args:
             name: the gene's name, for messages.
             folder: the gene's folder, for places in messages.
             files: every file of the gene, ready to run (design §4).
             entry: the URL of the one to import.
-            door: the gene's way to the memory.
             exports: the names its function may have, in order.
             gateway: opens the gene's way to the network on the descriptor it is given, for a gene
                 that has one (`gateway_of`).
@@ -154,7 +152,7 @@ class Worker:
             os.close(second)
         else:
             self._gateway = gateway(second)
-        self.name, self._folder, self._door = name, folder, door
+        self.name, self._folder = name, folder
         head = _dumps(
             {
                 "files": [[file.url, file.format, len(file.source)] for file in files],
@@ -167,7 +165,7 @@ class Worker:
         self._replies.put((head.encode("ascii"), b"\n", *[file.source for file in files]))
 
     def admit(self, door: Door | ClosedDoor) -> None:
-        """Give the gene another way to a memory, between two runs."""
+        """Give the gene its way to a memory, or another one, before a run."""
         self._door = door
 
     def run(self, given: bytes, *, time_limit: float) -> bytes:
