@@ -11,7 +11,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from rotifer_bridge.errors import ProjectError
 
@@ -20,6 +20,8 @@ __all__ = [
     "list_folder",
     "lock_folder",
     "make_private_dir",
+    "name_draft",
+    "new_draft",
     "read_regular",
     "refuse_link",
     "write_atomic",
@@ -28,6 +30,8 @@ __all__ = [
 PRIVATE_DIR = 0o700
 PRIVATE_FILE = 0o600
 LOCK_TIMEOUT = 5.0  # seconds, as the database's
+_UNNAMED: int = getattr(os, "O_TMPFILE", 0)
+_OPEN_FILES = "/proc/self/fd"
 
 
 class TooManyFiles(ProjectError):
@@ -110,15 +114,18 @@ def write_atomic(path: str, data: bytes, mode: int = PRIVATE_FILE) -> None:
     refuse_link(path)
     draft = f"{path}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
     try:
-        fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+        fd, is_named = new_draft(draft, mode)
         try:
             with open(fd, "wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(fd)
+                if not is_named:
+                    name_draft(fd, draft)
             os.replace(draft, path)
         except BaseException:
-            os.unlink(draft)
+            with suppress(FileNotFoundError):
+                os.unlink(draft)
             raise
         folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -127,6 +134,29 @@ def write_atomic(path: str, data: bytes, mode: int = PRIVATE_FILE) -> None:
             os.close(folder)
     except OSError as error:
         raise _cannot("write", path, error) from None
+
+
+def new_draft(path: str, mode: int = PRIVATE_FILE) -> tuple[int, bool]:
+    """Open a file to write to, and say whether it has its name yet.
+
+    It has none where the file system can do that: then nothing is left of it, in whatever moment
+    this process is interrupted or killed.
+    """
+    flags = os.O_WRONLY | os.O_CLOEXEC
+    if _UNNAMED and os.path.isdir(_OPEN_FILES):
+        with suppress(OSError):
+            return os.open(os.path.dirname(path) or ".", flags | _UNNAMED, mode), False
+    return os.open(path, flags | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode), True
+
+
+def name_draft(fd: int, path: str) -> None:
+    """Give a draft that has none its name."""
+    folder = os.open(_OPEN_FILES, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        # Only with a folder's descriptor does Python ask for the link to be followed.
+        os.link(str(fd), path, src_dir_fd=folder, follow_symlinks=True)
+    finally:
+        os.close(folder)
 
 
 @contextmanager

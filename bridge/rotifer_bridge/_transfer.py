@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from rotifer_bridge._files import name_draft, new_draft
 from rotifer_bridge.errors import ProjectError, UsageError
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ __all__ = ["STANDARD", "input_file", "output_file"]
 STANDARD = "-"  # standard input or output in the place of a file
 
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}
-_UNNAMED: int = getattr(os, "O_TMPFILE", 0)
-_OPEN_FILES = "/proc/self/fd"
 _CHUNK = 1024 * 1024
 
 
@@ -46,14 +45,14 @@ def output_file(path: str, *, force: bool) -> Iterator[BinaryIO]:
         raise _exists(path)
     draft = f"{path}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
     try:
-        fd, is_named = _new(draft)
+        fd, is_named = new_draft(draft)
         try:
             with open(fd, "wb") as file:
                 yield file
                 file.flush()
                 os.fsync(fd)
                 if not is_named:
-                    _name(fd, draft)
+                    name_draft(fd, draft)
             _give_name(draft, path, force=force)
         finally:
             with suppress(FileNotFoundError):
@@ -65,28 +64,6 @@ def output_file(path: str, *, force: bool) -> Iterator[BinaryIO]:
             os.close(folder)
     except OSError as error:
         raise _cannot("write", path, error) from None
-
-
-def _new(path: str) -> tuple[int, bool]:
-    """Open a file to write to, and say whether it has a name yet.
-
-    It has none where the file system can do that: then nothing is left of it, in whatever moment
-    this process is interrupted or killed.
-    """
-    flags = os.O_WRONLY | os.O_CLOEXEC
-    if _UNNAMED and os.path.isdir(_OPEN_FILES):
-        with suppress(OSError):
-            return os.open(os.path.dirname(path) or ".", flags | _UNNAMED, 0o600), False
-    return os.open(path, flags | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), True
-
-
-def _name(fd: int, path: str) -> None:
-    folder = os.open(_OPEN_FILES, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        # Only with a folder's descriptor does Python ask for the link to be followed.
-        os.link(str(fd), path, src_dir_fd=folder, follow_symlinks=True)
-    finally:
-        os.close(folder)
 
 
 def _give_name(draft: str, path: str, *, force: bool) -> None:

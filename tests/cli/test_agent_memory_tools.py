@@ -251,7 +251,7 @@ class TestExport:
 
         if not links:
             monkeypatch.setattr(os, "link", refused)
-            monkeypatch.setattr("rotifer_bridge._transfer._UNNAMED", 0)
+            monkeypatch.setattr("rotifer_bridge._files._UNNAMED", 0)
         with (
             pytest.raises(UsageError, match="there is something already"),
             output_file(bench.path("out.jsonl"), force=False) as file,
@@ -286,7 +286,7 @@ class TestExport:
 
     def test_a_file_system_without_unnamed_files(self, bench, monkeypatch):
         """The file comes about under another name; nothing but it is left."""
-        monkeypatch.setattr("rotifer_bridge._transfer._UNNAMED", 0)
+        monkeypatch.setattr("rotifer_bridge._files._UNNAMED", 0)
         for force in (False, True):
             with output_file(bench.path("out.jsonl"), force=force) as file:
                 file.write(b"ours")
