@@ -146,6 +146,8 @@ def hand_over(
 ) -> None:
     """Make a gene's sources ready and give them to its worker; does not wait for it to load them.
 
+    A worker that cannot be given its gene is closed.
+
     Args:
         worker: the gene's process.
         project: whose gene it is.
@@ -163,7 +165,6 @@ def hand_over(
     from rotifer_bridge._transform import file_url, ready
 
     entry = gene.entry or ""
-    url = file_url(gene.folder, entry)
     try:
         files = ready(
             gene.files,
@@ -173,6 +174,7 @@ def hand_over(
             entry=entry,
             time_limit=time_limit,
         )
+        url = file_url(gene.folder, entry)  # it has one: what has none was refused above
         worker.load(
             gene.name,
             gene.folder,
@@ -182,8 +184,11 @@ def hand_over(
             gateway=gateway,
         )
         worker.admit(door())
-    except OSError as error:
-        raise unserved(error) from error
+    except BaseException as error:
+        worker.close()
+        if isinstance(error, OSError):
+            raise unserved(error) from error
+        raise
 
 
 def gateway_of(gene: Gene, grants: Grants = NO_GRANTS) -> Callable[[int], Gateway] | None:
@@ -339,6 +344,8 @@ class WarmGenes:
                 runner.close()
 
     def _under_node(self, gene: Gene, time_limit: float, inspection: Inspection | None) -> Worker:
+        if gene.name not in self._gateways:  # kept: a new worker gets no new minute
+            self._gateways[gene.name] = gateway_of(gene, self._grants)
         launched, self._spare = self._spare, None
         worker = start_worker(
             self._project,
@@ -349,19 +356,13 @@ class WarmGenes:
             on_note=self.note,
             inspection=inspection,
         )
-        try:
-            if gene.name not in self._gateways:  # kept: a new worker gets no new minute
-                self._gateways[gene.name] = gateway_of(gene, self._grants)
-            hand_over(
-                worker,
-                self._project,
-                gene,
-                lambda: self._door(gene),
-                gateway=self._gateways[gene.name],
-                time_limit=time_limit,
-                inspection=inspection,
-            )
-        except BaseException:
-            worker.close()
-            raise
+        hand_over(
+            worker,
+            self._project,
+            gene,
+            lambda: self._door(gene),
+            gateway=self._gateways[gene.name],
+            time_limit=time_limit,
+            inspection=inspection,
+        )
         return worker

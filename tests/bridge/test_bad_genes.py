@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -240,3 +243,23 @@ def test_a_gene_that_changes_globals_harms_only_itself(bench):
         result = agent.run({})
 
     assert {"size": 2, "key": "k", "text": '{"size":2,"key":"k"}'} == result.output
+
+
+def test_a_project_whose_path_is_no_text(bench, tmp_path):
+    """Node loads from no such path: an agent's run and a gene's own say so."""
+    bench.gene("g")
+    bench.record(1, genome=["g"])
+    root = os.path.join(tmp_path, "bad\udcff")
+    os.rename(bench.root, root)
+
+    for words in (["agent", "run", "keeper"], ["run", "g"], ["test", "g"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "rotifer_bridge", *words],
+            cwd=root,
+            capture_output=True,
+            check=False,
+        )
+        said = (done.stdout + done.stderr).decode("utf-8", "replace")
+        assert 1 == done.returncode, said
+        assert "is not UTF-8" in said
+        assert "Traceback" not in said
