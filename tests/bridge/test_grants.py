@@ -110,6 +110,19 @@ def test_an_agent_is_made_with_grants(bench, monkeypatch, capsys):
     assert "agent good is granted: read data" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [["agent", "set", "keeper"], ["run", "g"], ["agent", "run", "keeper"]])  # fmt: skip
+def test_an_empty_grant_is_not_the_working_folder(bench, monkeypatch, capsys, words):
+    """A script's unset variable grants nothing."""
+    bench.gene("g")
+    bench.record(1, genome=["g"])
+    bench.put("data/a.txt", "x")
+    monkeypatch.chdir(bench.path("data"))
+
+    assert 1 <= run([*words, "--allow-write", ""])
+    assert "a granted path is empty" in capsys.readouterr().err
+    assert not bench.project().record("keeper").grants
+
+
 REFUSED = {
     "a wildcard": ("read", "da*ta", "wildcard"),
     "nothing": ("read", "", "empty"),

@@ -68,6 +68,8 @@ def granted(project: Project, given: dict[str, tuple[str, ...]]) -> Grants:
 
 
 def _place(root: str, path: str) -> str:
+    if not path:
+        return path  # refused for what it is, not taken for the working folder
     whole = os.path.abspath(path)
     inside = whole.startswith(root.rstrip("/") + "/")
     return os.path.relpath(whole, root) if inside else whole
