@@ -154,6 +154,14 @@ def test_input_from_a_file(bench, monkeypatch):
     assert {"a": 1} == read_input("@in put.json")
 
 
+def test_input_of_bytes(monkeypatch):
+    """Bytes that the locale could not read are judged as those of a file, and never changed."""
+    assert {"a": "é"} == read_input(b'{"a": "\xc3\xa9"}'.decode("ascii", "surrogateescape"))
+
+    with pytest.raises(UsageError, match="--input is not JSON: not UTF-8: byte 0xff in line 1"):
+        read_input(b'{"a": "\xff"}'.decode("utf-8", "surrogateescape"))
+
+
 def test_input_from_standard_input(monkeypatch):
     """`-` reads all of it; a fault in it is named as there."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"a": "\xc3\xa9"}')))

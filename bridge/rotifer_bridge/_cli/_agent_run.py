@@ -278,6 +278,8 @@ def read_input(text: str) -> Any:
             what = f"the input in {text[1:]}"
             with open(text[1:], "rb") as file:
                 data = file.read(INPUT_LIMIT + 1)
+        elif any("\udc80" <= sign <= "\udcff" for sign in text):
+            data = os.fsencode(text)  # bytes that are no text in this locale: judged as a file's
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise UsageError(f"cannot read {what}: {why}") from None
