@@ -28,8 +28,8 @@ _CORRECT = "correct it, then run 'rotifer doctor' again"
 _REMEDIES = {
     "project": "correct rotifer.json",
     "state folder": "see that .rotifer and what is in it are yours",
-    "database": "put a copy in its place, or move it and its -wal and -shm away: what agents "
-    "remember is then gone",
+    "database": "do what it says, then run 'rotifer doctor' again; the file holds what agents "
+    "remember, so keep a copy of it and of its -wal and -shm",
     "audit log": "see that it is a file of yours that can be written",
 }
 
@@ -249,6 +249,8 @@ def _failed(name: str, error: Exception) -> Check:
     remedy = _REMEDIES.get(name, _CORRECT)
     if isinstance(error, RotiferError):
         return Check(name, "fail", error.message + _at(error), error.help or remedy)
+    if isinstance(error, OSError) and isinstance(error.filename, str):
+        return Check(name, "fail", f"{error.strerror}: {error.filename}", remedy)
     return Check(name, "fail", str(error) or type(error).__name__, remedy)
 
 

@@ -113,6 +113,17 @@ def test_what_is_ill_is_said(doctor, bench, name, break_it, status):
     assert (status == "fail") is (code == 1)
 
 
+def test_no_advice_loses_the_memory(doctor, bench):
+    """What is wrong stands in the message; the file is to be kept, and no error is Python's."""
+    bench.put(".rotifer/playground.db", b"x" * 5000, 0o600)
+    os.makedirs(bench.path(".rotifer/audit.jsonl"))
+    checks, _ = doctor()
+
+    assert "is not an SQLite database" in checks["database"]["detail"]
+    assert "keep a copy" in checks["database"]["help"]
+    assert f"Is a directory: {bench.path('.rotifer/audit.jsonl')}" == checks["audit log"]["detail"]
+
+
 @pytest.fixture
 def no_wasmtime(monkeypatch):
     """As if the extra ``wasm`` were not installed."""
