@@ -16,7 +16,7 @@ line must not wait for what it does not need (design §5a).
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # `typing` takes 5 ms (design §5a)
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 
 if TYPE_CHECKING:
     from rotifer_bridge._agent import Agent

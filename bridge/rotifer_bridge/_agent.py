@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Self
 
 from rotifer_bridge._compose import compose
 from rotifer_bridge._grants import parse_grants
@@ -15,7 +14,11 @@ from rotifer_bridge._warm import WarmGenes
 from rotifer_bridge.errors import AgentError, RotiferError, UsageError
 from rotifer_engine import ABSENT
 
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
+
 if TYPE_CHECKING:
+    from typing import Any, Self
+
     from rotifer_bridge._inspect import Inspection
     from rotifer_bridge._launch import Launched
     from rotifer_bridge._project import Project

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
-
 from rotifer_bridge._runnable import agent_fault
 from rotifer_bridge.errors import (
     AgentError,
@@ -12,17 +10,22 @@ from rotifer_bridge.errors import (
     RotiferError,
     RunError,
 )
+from rotifer_engine.quick import Protocol, dumps
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any, NoReturn
 
     from rotifer_bridge._record import AgentRecord
     from rotifer_bridge._result import OnNote
 
-__all__ = ["Answer", "Genes", "compose"]
+    Answer = tuple[bytes, Any]
+    """A gene's answer, as JSON and as a value."""
 
-Answer = tuple[bytes, Any]
-"""A gene's answer, as JSON and as a value."""
+__all__ = ["Genes", "compose"]
+
 
 _AHEAD = 3  # genes whose Nodes start while one works: a start takes longer than most genes do
 _OF_TWO = frozenset({"Cond", "Try"})
@@ -173,8 +176,6 @@ def _note_unusable(genes: Genes, error: GeneError | RunError) -> None:
 
 def _after_failure(name: str, error: GeneError | RunError, given: bytes) -> bytes:
     """What the fallback of a Try gets; the words of ``error`` are ours, its fields are not."""
-    import json
-
     from rotifer_bridge._failure import Refused
     from rotifer_bridge.errors import RunTimedOut
 
@@ -185,7 +186,7 @@ def _after_failure(name: str, error: GeneError | RunError, given: bytes) -> byte
         "details": {"gene": name},
     }
     return b'{"error":%b,"original_input":%b}' % (
-        json.dumps(told, separators=(",", ":")).encode("ascii"),
+        dumps(told).encode("ascii"),
         given,
     )
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from rotifer_bridge._names import shown
 from rotifer_bridge._predicate import DEFAULT_PREDICATE, predicate_fault
 from rotifer_bridge.errors import AgentError, UsageError
 
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
+if TYPE_CHECKING:
+    from typing import Any
+
+    Composition = dict[str, Any]
+
 __all__ = ["COMPOSITIONS", "MERGES", "composition_type", "make_composition", "parse_composition"]
 
-Composition = dict[str, Any]
 
 COMPOSITIONS = ("Seq", "Par", "Cond", "Try", "TryPool")
 MERGES = ("first", "concat", "merge")

@@ -6,14 +6,15 @@ of the request (design §1, memory §4).
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, NoReturn
-
 from rotifer_bridge._wire import entries_reply
 from rotifer_engine import ABSENT, AccessDenied, AgentMemoryError, StorageError, perform
+from rotifer_engine.quick import dumps
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import NoReturn
 
     from rotifer_engine import AgentMemory, Caller, Entry
 
@@ -27,12 +28,10 @@ Reply = tuple[bytes, ...]
 _NO_AGENT = "no agent runs this gene, so it has no memory"
 _NULL: Reply = (b'{"entry":null}\n',)
 
-_dumps = json.JSONEncoder(separators=(",", ":")).encode
-
 
 def failure(code: str, message: str) -> Reply:
     """The reply that becomes a ``MemoryError`` in the gene."""
-    return (b'{"error":' + _dumps({"code": code, "message": message}).encode() + b"}\n",)
+    return (b'{"error":' + dumps({"code": code, "message": message}).encode() + b"}\n",)
 
 
 class ClosedDoor:

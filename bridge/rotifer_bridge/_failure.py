@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import errno
-import re
-from signal import Signals
-from typing import Any
 
 from rotifer_bridge._text import shown_path
 from rotifer_bridge.errors import GeneFailed, RunError, RunTimedOut, WorkerDied
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "EXIT_DISCONNECTED",
@@ -30,8 +31,8 @@ EXIT_DISCONNECTED = 113
 """What the shim exits with when the wire breaks (channel.cjs says the same)."""
 
 # One line of a stack: `    at express (file:///p/genes/g/index.ts:4:9)`, or without the name.
-_FRAME = re.compile(r"(?:\(|at )(?:file://)?(/.+):(\d+):(\d+)\)?$|^(?:file://)?(/.+):(\d+)$")
-_MISSING = re.compile(r"Cannot find (?:module|package) '([^'\n]+)'(?: imported from ([^\n;]+))?")
+_FRAME = r"(?:\(|at )(?:file://)?(/.+):(\d+):(\d+)\)?$|^(?:file://)?(/.+):(\d+)$"
+_MISSING = r"Cannot find (?:module|package) '([^'\n]+)'(?: imported from ([^\n;]+))?"
 _MAX_TEXT = 8_192
 _SHORTAGES = frozenset({errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 
@@ -72,7 +73,9 @@ def failed(gene: str, folder: str, kind: str, error: Any, *, limit: int) -> Gene
                 where=_told(fault.get("where")),
                 help=_told(fault.get("help")),
             )
-        if missing := _MISSING.match(text):
+        import re
+
+        if missing := re.match(_MISSING, text):
             return _not_found(gene, folder, missing[1], missing[2])
         message = f"gene '{gene}' could not be loaded: {thrown}"
     elif kind == "no-express":
@@ -131,6 +134,8 @@ def death(gene: str, status: int | None, last_words: str, *, limit: int) -> Work
         how = f"ended with exit code {status}"
     else:
         try:
+            from signal import Signals
+
             how = f"was killed by {Signals(-status).name}"
         except ValueError:
             how = f"was killed by signal {-status}"
@@ -238,9 +243,11 @@ def _thrown(name: str, text: str, stack: str) -> str:
 
 def _where(stack: str, folder: str) -> str | None:
     """``path:line:column`` of the first stack frame in the gene's own files."""
+    import re
+
     prefix = folder.rstrip("/") + "/"
     for line in stack.split("\n"):
-        frame = _FRAME.search(line) if len(line) < 4_096 else None
+        frame = re.search(_FRAME, line) if len(line) < 4_096 else None
         if frame is None:
             continue
         path, line_number = frame[1] or frame[4], frame[2] or frame[5]

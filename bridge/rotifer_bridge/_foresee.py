@@ -11,7 +11,7 @@ import os
 
 from rotifer_bridge._grants import Fence, fence_of, parse_grants
 
-TYPE_CHECKING = False  # `typing` takes 5 ms, and Node is not started yet (design §5a)
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 if TYPE_CHECKING:
     from typing import Any
 
@@ -98,7 +98,7 @@ def _parsed(data: bytes) -> dict[str, Any] | None:
     from _json import make_scanner
 
     try:
-        text = data.decode("utf-8-sig").lstrip()
+        text = data.decode().removeprefix("\ufeff").lstrip()
         value, _ = make_scanner(_Context())(text, 0)  # type: ignore[arg-type]
     except (ValueError, StopIteration, RecursionError):
         return None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rotifer_bridge._identity import v2_identity
 from rotifer_bridge._json import NotJSON, parse_json
@@ -16,8 +15,13 @@ from rotifer_bridge._names import check_gene_name, did_you_mean, shown
 from rotifer_bridge._phenotype import fidelity_of, parse_phenotype
 from rotifer_bridge._text import printable
 from rotifer_bridge.errors import GeneError
+from rotifer_engine.quick import NamedTuple
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from rotifer_bridge._project import Project
 
 __all__ = [

@@ -6,17 +6,18 @@ phenotype and the very bytes of every file that can be loaded.
 
 from __future__ import annotations
 
-import re
+from codecs import utf_16_be_encode
 from collections.abc import Mapping
-from hashlib import sha256
-from json.encoder import encode_basestring
-from typing import Any
 
 from rotifer_bridge._jsnumber import js_number
+from rotifer_engine.quick import quote_unicode, sha256
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["canonical_json", "content_id", "v2_identity"]
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _LAST_INDEX = 4294967294  # 2^32 - 2: the largest key that JavaScript orders as a number
 
 # What changes without the gene changing: when it was made, and what was compiled from it.
@@ -77,12 +78,16 @@ def _append(value: Any, parts: list[str]) -> None:
 
 
 def _quote(text: str) -> str:
-    quoted: str = encode_basestring(text)
-    if _SURROGATE.search(quoted) is None:
+    quoted = quote_unicode(text)
+    try:
+        quoted.encode()
+    except UnicodeEncodeError:
+        import re
+    else:
         return quoted
     # Well-formed JSON.stringify: a pair is one letter, a lone half is written as its escape.
     paired = quoted.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-    return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", paired)
+    return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", paired)
 
 
 def _key_order(key: str) -> tuple[int, int, bytes]:
@@ -91,4 +96,4 @@ def _key_order(key: str) -> tuple[int, int, bytes]:
         number = int(key) if len(key) <= 10 else _LAST_INDEX + 1
         if number <= _LAST_INDEX:
             return (0, number, b"")
-    return (1, 0, key.encode("utf-16-be", "surrogatepass"))
+    return (1, 0, utf_16_be_encode(key, "surrogatepass")[0])

@@ -7,8 +7,9 @@ child is the outermost. Signals and the end go by that one; a processor is Node'
 from __future__ import annotations
 
 import os
-import signal
 from contextlib import suppress
+
+from rotifer_bridge._spawn import SIGKILL
 
 __all__ = ["KILLED_WORDS", "end_inmost", "inmost", "kill_inmost", "true_status"]
 
@@ -38,7 +39,7 @@ def kill_inmost(pid: int) -> bool:
     if found == pid:
         return False
     with suppress(OSError):
-        os.kill(found, signal.SIGKILL)
+        os.kill(found, SIGKILL)
     return True
 
 
@@ -68,7 +69,7 @@ def true_status(status: int, wall: str, *, killed: bool) -> int:
         killed: whether ``KILLED_WORDS`` were said.
     """
     if killed and status == 1:
-        return -signal.SIGKILL
+        return -SIGKILL
     if wall == "bubblewrap" and status > _SIGNALED:
         return _SIGNALED - status
     return status

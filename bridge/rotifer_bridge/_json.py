@@ -7,10 +7,11 @@ with line and column, and the message echoes no text of it but a name or a numbe
 
 from __future__ import annotations
 
-import json
-import math
-import re
-from typing import Any, NoReturn
+from rotifer_engine.quick import decoder
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 __all__ = ["MAX_VALUES", "NotJSON", "dump_pretty", "kind_of", "parse_json"]
 
@@ -22,7 +23,7 @@ seconds in which no other thread has a turn. A field's name is a string, and the
 more than that: four million lists take some 2 s, two million fields 3.
 """
 # Possessive: what is remembered to go back to would be larger than all that is read.
-_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 
 
 class NotJSON(ValueError):
@@ -46,10 +47,8 @@ def _parse_float(text: str) -> float:
     return number
 
 
-_INFINITE = frozenset({math.inf, -math.inf})
-_DECODER = json.JSONDecoder(
-    parse_constant=_refuse_constant, parse_int=_parse_int, parse_float=_parse_float
-)
+_INFINITE = frozenset({float("inf"), float("-inf")})
+_decode = decoder(parse_constant=_refuse_constant, parse_int=_parse_int, parse_float=_parse_float)
 
 
 def _each_once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -62,7 +61,7 @@ def _each_once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-_STRICT_DECODER = json.JSONDecoder(
+_decode_strictly = decoder(
     parse_constant=_refuse_constant,
     parse_int=_parse_int,
     parse_float=_parse_float,
@@ -95,8 +94,14 @@ def parse_json(data: bytes | str, *, once: bool = False) -> Any:
             f"it has more arrays, objects, strings and fields than can be read: {MAX_VALUES:,}"
         )
     try:
-        return (_STRICT_DECODER if once else _DECODER).decode(text)
-    except json.JSONDecodeError as error:
+        return (_decode_strictly if once else _decode)(text)
+    except NotJSON:
+        raise
+    except ValueError as error:
+        from json import JSONDecodeError
+
+        if not isinstance(error, JSONDecodeError):
+            raise
         if not text.strip():
             raise NotJSON("it is empty") from None
         # The reader's words start with a capital and may end in a colon.
@@ -112,7 +117,9 @@ def _count(text: str) -> int:
     if most <= MAX_VALUES:
         return most
     # The signs may stand in strings: slow, and hardly ever needed.
-    return _signs(_STRING.sub('""', text))
+    import re
+
+    return _signs(re.sub(_STRING, '""', text))
 
 
 def _signs(text: str) -> int:
@@ -129,6 +136,8 @@ def kind_of(value: object) -> str:
 
 def dump_pretty(value: Any) -> bytes:
     """The text of a file we write: two spaces, a final newline, any Unicode kept as it is."""
+    import json
+
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     try:
         return text.encode("utf-8")

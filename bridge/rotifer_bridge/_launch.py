@@ -11,16 +11,15 @@ import os
 from rotifer_bridge._grants import Fence
 from rotifer_bridge._sandbox import environment, fenced, limit_from_outside, node_command
 from rotifer_bridge._sandbox_here import wall_here
-from rotifer_bridge._spawn import cannot_start, spawn, stream_pair
+from rotifer_bridge._spawn import SIGKILL, cannot_start, spawn, stream_pair
 
-TYPE_CHECKING = False  # `typing` takes 5 ms, and Node is not started yet (design §5a)
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 if TYPE_CHECKING:
     from collections.abc import Callable
     from threading import Lock
 
 __all__ = ["Launched", "discard", "end_all", "launch", "live"]
 
-_SIGKILL = 9
 _NETWORK = ("--allow-net",)
 _ASKS_SINCE = 25
 
@@ -137,7 +136,7 @@ def end_all() -> None:
     """
     for pid in list(live):
         try:
-            os.killpg(pid, _SIGKILL)
+            os.killpg(pid, SIGKILL)
         except OSError:
             continue
     for pid, lock in list(live.items()):
@@ -152,15 +151,14 @@ def end_all() -> None:
 def discard(launched: Launched) -> None:
     """End a process that nobody is going to use, and close our ends."""
     live.pop(launched.pid, None)
-    import signal
     from contextlib import suppress
 
     try:
-        os.killpg(launched.pid, signal.SIGKILL)
+        os.killpg(launched.pid, SIGKILL)
     except ProcessLookupError:
         pass  # it has died by itself
     except PermissionError:
-        os.kill(launched.pid, signal.SIGKILL)
+        os.kill(launched.pid, SIGKILL)
     with suppress(ChildProcessError):  # the host program ignores SIGCHLD, or reaped it
         os.waitpid(launched.pid, 0)
     for fd in (launched.channel, launched.gateway, launched.stdout, launched.stderr):

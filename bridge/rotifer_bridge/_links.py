@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-TYPE_CHECKING = False  # `typing` takes 5 ms, and Node is not started yet (design §5a)
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

@@ -8,11 +8,14 @@ repeated in a message.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
 
 from rotifer_bridge.errors import ProjectError
 
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
+
 if TYPE_CHECKING:
+    from typing import Any
+
     from rotifer_engine import Audit, PostgresStore, SqliteStore
 
 __all__ = ["OWN_FILE", "URL_VARIABLE", "memory_url", "open_memory_store", "read_url"]

@@ -7,12 +7,16 @@ any name that stays in its folder and can be shown is good enough.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from typing import TypeVar
 
 from rotifer_bridge._json import kind_of
 from rotifer_bridge.errors import GeneError, RotiferError, UsageError
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    _E = TypeVar("_E", bound=RotiferError)
 
 __all__ = [
     "NAME_LIMIT",
@@ -29,9 +33,8 @@ __all__ = [
 
 NAME_LIMIT = 100
 
-_NAME = re.compile(r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?")
-_DOMAIN = re.compile(r"[a-z0-9]+(\.[a-z0-9]+)*")
-_VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+(-[a-zA-Z0-9.]+)?")
+_DIGITS = "0123456789"
+_LOWER = "abcdefghijklmnopqrstuvwxyz" + _DIGITS
 
 _NAME_HELP = (
     f"use 1 to {NAME_LIMIT} of a-z, 0-9, '.', '_' and '-', "
@@ -42,7 +45,28 @@ _DOMAIN_HELP = (
 )
 _VERSION_HELP = "use three numbers and an optional suffix (for example: 1.0.0 or 0.1.0-beta.1)"
 
-_E = TypeVar("_E", bound=RotiferError)
+
+def _made_of(text: str, letters: str) -> bool:
+    """Whether it is these letters and no others, and not empty."""
+    return text != "" and not text.strip(letters)
+
+
+def _is_name(text: str) -> bool:
+    return _made_of(text, _LOWER + "._-") and text[0] in _LOWER and text[-1] in _LOWER
+
+
+def _is_domain(text: str) -> bool:
+    return all(_made_of(part, _LOWER) for part in text.split("."))
+
+
+def _is_version(text: str) -> bool:
+    numbers, dash, suffix = text.partition("-")
+    parts = numbers.split(".")
+    return (
+        len(parts) == 3
+        and all(_made_of(part, _DIGITS) for part in parts)
+        and (not dash or _made_of(suffix, _LOWER + _LOWER.upper() + "."))
+    )
 
 
 def shown(value: object) -> str:
@@ -55,13 +79,13 @@ def shown(value: object) -> str:
 
 def typed(name: str, instead: str = "NAME") -> str:
     """A name as it may stand in a command that somebody copies; a stand-in if it may not."""
-    return name if _NAME.fullmatch(name) and len(name) <= NAME_LIMIT else instead
+    return name if _is_name(name) and len(name) <= NAME_LIMIT else instead
 
 
 def last_part(path: str) -> str | None:
     """The gene's name, where a path to its folder was given in the place of it."""
     name = path.rstrip("/").rpartition("/")[2]
-    return name if "/" in path and _NAME.fullmatch(name) and ".." not in path else None
+    return name if "/" in path and _is_name(name) and ".." not in path else None
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
@@ -96,7 +120,7 @@ def check_domain(domain: object, *, code: str | None = None, where: str | None =
     Raises:
         GeneError: it is not; the message says what is allowed.
     """
-    if isinstance(domain, str) and _DOMAIN.fullmatch(domain):
+    if isinstance(domain, str) and _is_domain(domain):
         return domain
     raise GeneError(f"{shown(domain)} is not a domain", code=code, where=where, help=_DOMAIN_HELP)
 
@@ -107,7 +131,7 @@ def check_version(version: object, *, code: str | None = None, where: str | None
     Raises:
         GeneError: it is not; the message says what is allowed.
     """
-    if isinstance(version, str) and _VERSION.fullmatch(version):
+    if isinstance(version, str) and _is_version(version):
         return version
     raise GeneError(
         f"{shown(version)} is not a version", code=code, where=where, help=_VERSION_HELP
@@ -133,7 +157,7 @@ def _check_name(
         message = f"{kind} name is empty" if name == "" else f"{shown(name)} is not a {kind} name"
     elif len(name) > NAME_LIMIT:
         message = f"{kind} name is {len(name):,} characters; the limit is {NAME_LIMIT}"
-    elif _NAME.fullmatch(name) is None or ".." in name:
+    elif not _is_name(name) or ".." in name:
         message = f"{shown(name)} is not a {kind} name"
     else:
         return name

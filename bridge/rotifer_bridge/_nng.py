@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["Responder", "extension"]
 
@@ -45,10 +48,11 @@ def extension(*, private: bool = True) -> tuple[Any, Any]:
 
 def _load_private() -> Any:
     """``pynng._nng`` without ``pynng/__init__.py``, or None where that cannot be done."""
-    from importlib.machinery import PathFinder
-    from importlib.util import module_from_spec
-
     try:
+        # What `importlib` is made of; it takes a millisecond itself.
+        from _frozen_importlib import module_from_spec
+        from _frozen_importlib_external import PathFinder
+
         package = PathFinder.find_spec("pynng")
         places = package.submodule_search_locations if package else None
         spec = PathFinder.find_spec("pynng._nng", list(places or ()))

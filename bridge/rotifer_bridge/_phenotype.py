@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rotifer_bridge._json import NotJSON, kind_of, parse_json
 from rotifer_bridge._names import check_domain, check_version, shown
 from rotifer_bridge.errors import GeneError
 
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
+if TYPE_CHECKING:
+    from typing import Any
+
+    Phenotype = dict[str, Any]
+
 __all__ = ["FIDELITIES", "NETWORK_DEFAULTS", "check_phenotype", "fidelity_of", "parse_phenotype"]
 
-Phenotype = dict[str, Any]
 
 FIDELITIES = ("Wrapped", "Hybrid", "Native", "Unknown")
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rotifer_bridge._names import shown
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["DEFAULT_PREDICATE", "PREDICATE_OPS", "holds", "predicate_fault", "same_json"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
 
 from rotifer_bridge._files import make_private_dir, refuse_link
 from rotifer_bridge._gene import Gene, gene_names, load_gene
@@ -12,8 +11,11 @@ from rotifer_bridge._json import NotJSON, parse_json
 from rotifer_bridge._root import CONFIG_FILE, find_root
 from rotifer_bridge.errors import ProjectError, RotiferError
 
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     from rotifer_bridge._agent import Agent
     from rotifer_bridge._launch import Launched

@@ -7,12 +7,14 @@ given without it. A no is never given here; everything uncertain goes to the lib
 
 from __future__ import annotations
 
-import math
-from typing import Any
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["is_plain", "surely_fits"]
 
 # Words that demand nothing. ``format`` is not among them: the library judges it.
+_INFINITE = float("inf")
 _SILENT = frozenset({
     "$comment", "$id", "$schema", "default", "deprecated", "description", "examples", "readOnly",
     "title", "writeOnly",
@@ -97,7 +99,7 @@ def _is_within(
 ) -> bool:
     if not (low in schema or high in schema):
         return True
-    least, most = schema.get(low, -math.inf), schema.get(high, math.inf)
+    least, most = schema.get(low, -_INFINITE), schema.get(high, _INFINITE)
     if not (isinstance(least, (int, float)) and isinstance(most, (int, float))):
         return False
     if not isinstance(value, kinds) or isinstance(value, bool):

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rotifer_engine.quick import NamedTuple
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from rotifer_bridge._gateway import Traffic
 

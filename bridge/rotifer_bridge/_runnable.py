@@ -5,9 +5,9 @@ Each rule gives a sentence and a remedy, or None where nothing stands in the way
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rotifer_bridge._names import shown, typed
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 
 if TYPE_CHECKING:
     from rotifer_bridge._gene import Gene

@@ -239,7 +239,7 @@ def _time_zone() -> str:
     if found:
         return zone
     try:
-        with open("/etc/timezone", encoding="ascii") as file:
-            return file.readline(100).strip() or "UTC"
+        with open("/etc/timezone", "rb", buffering=0) as file:
+            return file.readline(100).decode("ascii").strip() or "UTC"
     except (OSError, ValueError):
         return "UTC"

@@ -93,8 +93,8 @@ def once(root: str, what: str) -> bool:
 def _key(path: str, node: str) -> str:
     """What an outcome holds for: this boot, this user, these two programs."""
     try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            boot = file.read(64).strip()
+        with open("/proc/sys/kernel/random/boot_id", "rb", buffering=0) as file:
+            boot = file.read(64).decode("ascii").strip()
     except OSError:
         boot = "-"
     parts = [boot, str(os.geteuid())]

@@ -6,13 +6,16 @@ The library is ``jsonschema_rs``, loaded only when `_quick_fit` cannot answer. T
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
-
 from rotifer_bridge._names import shown
 from rotifer_bridge._quick_fit import is_plain, surely_fits
 from rotifer_bridge.errors import GeneError
+from rotifer_engine.quick import NamedTuple
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 
 if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
     from jsonschema_rs import ValidationError, Validator
 
     from rotifer_bridge._gene import Gene

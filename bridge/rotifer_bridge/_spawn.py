@@ -12,12 +12,14 @@ from fcntl import F_DUPFD_CLOEXEC, fcntl
 
 from rotifer_bridge.errors import NodeError
 
-TYPE_CHECKING = False  # `typing` takes 5 ms, and Node is not started yet (design §5a)
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["cannot_start", "spawn", "spawn_here", "stream_pair", "tether"]
+__all__ = ["SIGKILL", "cannot_start", "spawn", "spawn_here", "stream_pair", "tether"]
 
+SIGKILL = 9
+"""By its number, the same everywhere: `signal` takes long to import (rotifer_engine.quick)."""
 _SETPRIV = ("/usr/bin/setpriv", "/bin/setpriv")
 _FEW = 16  # no limit on descriptors lets Node start that is below this
 _FLOOR = 10  # sources are moved above the targets 0..4, so that no dup2 overwrites one still needed

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from itertools import chain, islice
 
-TYPE_CHECKING = False  # `typing` takes 5 ms, and this is imported for every run (design §5a)
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

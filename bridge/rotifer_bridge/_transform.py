@@ -7,14 +7,11 @@ Node binary, the shim's transformer.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import math
 import os
 import time
 from collections.abc import Mapping
-from typing import NamedTuple
 
+from rotifer_engine.quick import NamedTuple, dumps, loads, sha256
 from rotifer_shim import shim_path
 
 from ._cache_folder import READY
@@ -32,6 +29,7 @@ _BOM = b"\xef\xbb\xbf"
 
 _LAYOUT = 1  # of the cache's files and of what stands in them; raised when either changes
 _TIME_LIMIT_S = 30.0
+_ENDLESS = float("inf")
 
 
 class ReadyFile(NamedTuple):
@@ -59,7 +57,7 @@ def ready(
     node: str,
     cache_dir: str,
     entry: str | None = None,
-    time_limit: float = math.inf,
+    time_limit: float = _ENDLESS,
 ) -> list[ReadyFile]:
     """Make a gene's files ready for its worker.
 
@@ -131,7 +129,7 @@ def file_url(folder: str, path: str) -> str:
 def _raise_fault(outcomes: list[Outcome], entry: str, folder: str) -> None:
     for path, form, source in outcomes:
         if path == entry and form == "fault":
-            fault = json.loads(source or b"{}")
+            fault = loads((source or b"{}").decode())
             where = shown_path(os.path.join(folder, entry))
             if fault["line"] is not None:
                 where = f"{where}:{fault['line']}"
@@ -151,15 +149,14 @@ def _key(files: Mapping[str, bytes], node: str) -> str:
     binary = os.path.realpath(node)
     status = os.stat(binary)
     about = f"{_LAYOUT}\n{binary}\n{status.st_size}\n{status.st_mtime_ns}\n"
-    digest = hashlib.sha256(os.fsencode(about))
+    parts = [os.fsencode(about)]
     # By its text: a wheel may give every version of a file the same time and size.
     with open(shim_path("transform.cjs"), "rb", buffering=0) as transformer:
-        digest.update(transformer.read())
+        parts.append(transformer.read())
     for path in sorted(files):
         name, data = path.encode(), files[path]
-        digest.update(b"\n%d %d %b\n" % (len(name), len(data), name))
-        digest.update(data)
-    return digest.hexdigest()
+        parts += (b"\n%d %d %b\n" % (len(name), len(data), name), data)
+    return sha256(b"".join(parts)).hexdigest()
 
 
 def _make(files: Mapping[str, bytes], folder: str, node: str, time_limit: float) -> list[Outcome]:
@@ -203,7 +200,7 @@ def _compile(
         for answer in answers:
             path, source = answer["path"], answer.get("source")
             if "fault" in answer:
-                outcomes.append(Outcome(path, "fault", json.dumps(answer["fault"]).encode()))
+                outcomes.append(Outcome(path, "fault", dumps(answer["fault"]).encode()))
             else:
                 text = None if source is None else source.encode()
                 outcomes.append(Outcome(path, answer["format"], text))
@@ -215,6 +212,8 @@ def _compile(
 def _json_outcome(path: str, text: str) -> Outcome:
     def refuse(constant: str) -> object:
         raise ValueError(f"{constant} is a value that JSON does not have")
+
+    import json
 
     try:
         json.loads(text, parse_constant=refuse)
@@ -245,4 +244,4 @@ def _fault(
     help: str | None = None,  # noqa: A002 - the word the reader sees
 ) -> Outcome:
     fault = {"message": message, "line": line, "column": column, "help": help}
-    return Outcome(path, "fault", json.dumps(fault).encode())
+    return Outcome(path, "fault", dumps(fault).encode())

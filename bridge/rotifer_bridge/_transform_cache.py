@@ -6,11 +6,8 @@ whole; the folder sees to the rest (`_cache_folder`).
 
 from __future__ import annotations
 
-import hashlib
-import json
-from typing import NamedTuple
-
 from rotifer_bridge._cache_folder import READY, keep, kept
+from rotifer_engine.quick import NamedTuple, dumps, loads, sha256
 
 __all__ = ["Outcome", "load", "store"]
 
@@ -45,16 +42,16 @@ def _pack(key: str, outcomes: list[Outcome]) -> bytes:
     files = [
         (path, form, None if source is None else len(source)) for path, form, source in outcomes
     ]
-    head = {"key": key, "sha256": hashlib.sha256(body).hexdigest(), "files": files}
-    return json.dumps(head).encode() + b"\n" + body
+    head = {"key": key, "sha256": sha256(body).hexdigest(), "files": files}
+    return dumps(head).encode() + b"\n" + body
 
 
 def _unpack(data: bytes, key: str) -> list[Outcome] | None:
     """Read a cache file; None for one that is torn, damaged or another's."""
     try:
         line, body = data.split(b"\n", 1)
-        head = json.loads(line)
-        if head["key"] != key or head["sha256"] != hashlib.sha256(body).hexdigest():
+        head = loads(line.decode())
+        if head["key"] != key or head["sha256"] != sha256(body).hexdigest():
             return None
         outcomes: list[Outcome] = []
         start = 0

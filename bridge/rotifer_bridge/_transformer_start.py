@@ -14,7 +14,7 @@ from rotifer_bridge._launch import live
 from rotifer_bridge._spawn import tether
 from rotifer_shim import shim_path
 
-TYPE_CHECKING = False  # `typing` takes 5 ms, and Node is not started yet (design §5a)
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
 
 from rotifer_bridge._failure import REFUSAL, is_refusal, refusal
 from rotifer_bridge._json import NotJSON, parse_json
 from rotifer_bridge._result import Step, elapsed_ms
 from rotifer_bridge.errors import GeneError, GeneFailed, RunError, UsageError
 from rotifer_engine import ABSENT
+from rotifer_engine.quick import encoder
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     from rotifer_bridge._branches import Post
     from rotifer_bridge._compose import Answer
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Turns", "given_text"]
 
-_dumps = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+_dumps = encoder(allow_nan=False)
 
 
 class Turns:

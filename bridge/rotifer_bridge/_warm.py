@@ -6,8 +6,6 @@ A gene runs in a Node process of its own (`Worker`) or, compiled, in the supervi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
-
 from rotifer_bridge._door import Door
 from rotifer_bridge._early import launch_in
 from rotifer_bridge._failure import unserved
@@ -22,6 +20,9 @@ from rotifer_bridge._sandbox import WALLS
 from rotifer_bridge._starts import Start
 from rotifer_bridge._worker import Worker
 from rotifer_bridge.errors import GeneError
+from rotifer_engine.quick import Protocol
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

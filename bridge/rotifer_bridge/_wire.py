@@ -7,11 +7,10 @@ carried, and read by the shim.
 
 from __future__ import annotations
 
-import json
-from json.encoder import encode_basestring_ascii as quote
-from typing import TYPE_CHECKING
-
 from rotifer_engine import format_time
+from rotifer_engine.quick import dumps, quote
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from rotifer_engine import AccessPolicy, Entry, RetentionPolicy
 
 __all__ = ["entries_reply"]
-
-_dumps = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def entries_reply(found: Sequence[Entry]) -> tuple[bytes, bytes]:
@@ -55,5 +52,5 @@ def entries_reply(found: Sequence[Entry]) -> tuple[bytes, bytes]:
         )
         values.append(value)
     shared = [part if part is None or isinstance(part, str) else part.to_json() for part in places]
-    head = f'{{"entries":[{",".join(rows)}],"shared":{_dumps(shared)}}}\n'
+    head = f'{{"entries":[{",".join(rows)}],"shared":{dumps(shared)}}}\n'
     return head.encode("ascii"), b"".join(values)

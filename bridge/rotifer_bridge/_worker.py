@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import select
-import signal
 import threading
 import time
 from collections import deque
 from contextlib import suppress
-from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
 
 from rotifer_bridge import _gil
 from rotifer_bridge._door import MEMORY_OPS, failure
@@ -22,11 +18,16 @@ from rotifer_bridge._log import LogPipe
 from rotifer_bridge._nng import Responder
 from rotifer_bridge._node import Node, node_version, old_node, too_old
 from rotifer_bridge._pairing import Pairing
+from rotifer_bridge._spawn import SIGKILL
 from rotifer_bridge.errors import GeneFailed, RotiferError
 from rotifer_engine import MAX_VALUE_BYTES
+from rotifer_engine.quick import SimpleQueue, dumps, loads
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     from rotifer_bridge._door import ClosedDoor, Door, Reply
     from rotifer_bridge._gateway import Gateway, Traffic
@@ -40,10 +41,6 @@ _MAX_MESSAGE = MAX_OUTPUT + 65_536
 _GLANCE = 0.05  # seconds between two looks at whether the worker has to wait for its processor
 _LATER: Reply = ()  # the request is answered by another thread
 _SURVIVED = frozenset({"threw", "undefined", "not-json", "too-large"})
-
-# Half the time of `loads`, which guesses encodings and skips white space first.
-_decode = json.JSONDecoder().raw_decode
-_dumps = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Worker:
@@ -153,7 +150,7 @@ class Worker:
         else:
             self._gateway = gateway(second)
         self.name, self._folder = name, folder
-        head = _dumps(
+        head = dumps(
             {
                 "files": [[file.url, file.format, len(file.source)] for file in files],
                 "entry": entry,
@@ -201,7 +198,7 @@ class Worker:
         Raises:
             RunError: as `run` does.
         """
-        return self._ask(',"display":' + _dumps(options), output, time_limit)
+        return self._ask(',"display":' + dumps(options), output, time_limit)
 
     def _ask(self, more: str, given: bytes, time_limit: float) -> bytes:
         deadline = time.monotonic() + time_limit
@@ -323,9 +320,8 @@ class Worker:
 
     def _reply(self, head: bytes, tail: bytes) -> Reply | None:
         try:
-            text = head.decode()
-            message, end = _decode(text)
-            op = message["op"] if end == len(text) else None
+            message = loads(head.decode())
+            op = message["op"]
         except (ValueError, TypeError, KeyError, RecursionError):
             self._tell("broken", {"reason": f"it sent {head[:80]!r}"}, b"")
             return None
@@ -363,7 +359,7 @@ class Worker:
         """End the process only: whoever is in ``run`` is told, and gives everything back."""
         if not self._closed and self._owner == os.getpid():
             with suppress(ProcessLookupError):
-                os.killpg(self.pid, signal.SIGKILL)
+                os.killpg(self.pid, SIGKILL)
 
     def close(self) -> None:
         """End the process and give everything back. May be repeated.
@@ -380,7 +376,7 @@ class Worker:
         live.pop(self.pid, None)
         end_inmost(self.pid, self._pidfd)
         with suppress(ProcessLookupError):
-            os.killpg(self.pid, signal.SIGKILL)
+            os.killpg(self.pid, SIGKILL)
         status: int | None = None
         with suppress(ChildProcessError):  # the host program ignores SIGCHLD, or reaped it
             _, status = os.waitpid(self.pid, 0)

@@ -19,7 +19,7 @@ The memory's own errors are ``rotifer_engine.AgentMemoryError``.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # `typing` takes 5 ms, and Node is not started yet (design §5a)
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,10 @@ needs (design §5a).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
+
 
 if TYPE_CHECKING:
     from rotifer_engine._absent import ABSENT, Absent
@@ -186,8 +189,8 @@ def __getattr__(name: str) -> object:
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    value: object = getattr(import_module(f"{__name__}.{home}"), name)
+    module = f"{__name__}.{home}"
+    __import__(module)
+    value: object = getattr(sys.modules[module], name)
     globals()[name] = value
     return value

@@ -7,7 +7,9 @@ agent again.
 
 from __future__ import annotations
 
-from typing import Final
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
+if TYPE_CHECKING:
+    from typing import Final
 
 __all__ = ["ABSENT", "Absent"]
 

@@ -8,7 +8,8 @@ and its twin in SQL are both made from that one table, so they cannot have diffe
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+
+from rotifer_engine.quick import NamedTuple
 
 __all__ = ["SCOPES", "Caller", "Scope", "allows", "is_v2_id", "refused_identity", "scope_sql"]
 

@@ -14,16 +14,17 @@ Values never appear here.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rotifer_engine._clock import Clock, SystemClock
 from rotifer_engine._files import FileSystem
 from rotifer_engine._lines import LineFile
 from rotifer_engine._time import format_time
 from rotifer_engine.errors import StorageError
+from rotifer_engine.quick import NamedTuple, Protocol, dumps, loads
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 
 if TYPE_CHECKING:
     from rotifer_engine._reading import LineReader, Numbered
@@ -45,7 +46,6 @@ __all__ = [
 ]
 
 # Made once: on the path of every write, and `dumps` with separators makes one each time.
-_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 _WINDOW = 64 * 1024
 _MAX_WINDOW = 1024 * 1024
@@ -89,11 +89,11 @@ class Line(Protocol):
     @property
     def action(self) -> str:
         """One of :data:`ACTIONS`."""
-        ...  # pragma: no cover
+        # pragma: no cover
 
     def to_line(self, ts: str, change_id: str) -> str:
         """The line, pure ASCII, without its end."""
-        ...  # pragma: no cover
+        # pragma: no cover
 
 
 class Record(NamedTuple):
@@ -144,7 +144,7 @@ class Record(NamedTuple):
         }
         if self.reason is not None:
             fields["reason"] = self.reason
-        return _encode(fields)
+        return dumps(fields)
 
 
 def new_change_id(store_id: str) -> str:
@@ -180,7 +180,7 @@ class Audit(Protocol):
     @property
     def path(self) -> str:
         """Where it is, for people."""
-        ...  # pragma: no cover
+        # pragma: no cover
 
     def append(self, tx: Locked, records: Iterable[Line], *, change_id: str) -> None:
         """Write the lines of a change; to be called before the transaction is committed.
@@ -193,7 +193,7 @@ class Audit(Protocol):
         Raises:
             StorageError: they could not be written; the change must not be made.
         """
-        ...  # pragma: no cover
+        # pragma: no cover
 
     def refuse(self, tx: Locked, records: Iterable[Line], *, change_id: str) -> None:
         """Write lines that stay although the transaction will be rolled back.
@@ -206,7 +206,7 @@ class Audit(Protocol):
         Raises:
             StorageError: they could not be written.
         """
-        ...  # pragma: no cover
+        # pragma: no cover
 
     def reader(self, agent_id: str, snapshot: Snapshot) -> Numbered:
         """The lines as they are now, to be read and closed: all, or those of an agent.
@@ -218,15 +218,15 @@ class Audit(Protocol):
         Raises:
             OSError: they cannot be read.
         """
-        ...  # pragma: no cover
+        # pragma: no cover
 
     def trail(self, agent_id: str) -> Trail:
         """The lines about an agent from the first one on, and those to come; to be closed."""
-        ...  # pragma: no cover
+        # pragma: no cover
 
     def close(self) -> None:
         """Close what is open; a later append opens it again."""
-        ...  # pragma: no cover
+        # pragma: no cover
 
 
 class _Known(NamedTuple):
@@ -374,7 +374,7 @@ def read_line(line: bytes) -> tuple[str, str] | None:
     if b'"change_id"' not in line:
         return None
     try:
-        fields = json.loads(line)
+        fields = loads(line.decode())
     except (ValueError, RecursionError):
         return None
     return record_of(fields)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from rotifer_engine.quick import NamedTuple
 
 __all__ = ["CATEGORIES", "EVICTION_ORDER", "Category"]
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 from rotifer_engine._audit import new_change_id
 from rotifer_engine.errors import AgentMemoryError
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 
 if TYPE_CHECKING:
     from rotifer_engine._audit import Audit, Line

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import Protocol
+
+from rotifer_engine.quick import Protocol
 
 __all__ = ["Clock", "FixedClock", "SystemClock"]
 
@@ -13,7 +14,7 @@ class Clock(Protocol):
 
     def now_ms(self) -> int:
         """Milliseconds since 1970-01-01T00:00:00Z."""
-        ...  # pragma: no cover - a protocol has no body
+        # pragma: no cover - a protocol has no body
 
 
 class SystemClock:

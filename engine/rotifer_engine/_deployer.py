@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
 
 from rotifer_engine._absent import ABSENT, Absent
 from rotifer_engine._access import Caller
@@ -11,6 +10,9 @@ from rotifer_engine._audit import Record
 from rotifer_engine._input import check_category, check_key
 from rotifer_engine._retention import Moment, moment_of
 from rotifer_engine.errors import EntryNotFound
+from rotifer_engine.quick import NamedTuple
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 
 if TYPE_CHECKING:
     from typing import BinaryIO

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import binascii
 from functools import lru_cache
-from hashlib import sha256
-from json.encoder import encode_basestring_ascii as quote
-from typing import NamedTuple
 
 from rotifer_engine._policy import AccessPolicy, RetentionPolicy
 from rotifer_engine._time import format_time
+from rotifer_engine.quick import NamedTuple, quote, sha256
 
 __all__ = ["Entry", "EntrySummary", "access_text", "entry_id", "retention_text"]
 
@@ -45,7 +42,9 @@ def retention_text(policy: RetentionPolicy | None) -> str:
 
 
 def _base64(value: bytes) -> str:
-    return binascii.b2a_base64(value, newline=False).decode("ascii")
+    from binascii import b2a_base64
+
+    return b2a_base64(value, newline=False).decode("ascii")
 
 
 class EntrySummary(NamedTuple):

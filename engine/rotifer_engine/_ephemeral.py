@@ -8,10 +8,10 @@ recorded, because nothing of it is anybody's.
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Iterable
 
 from rotifer_engine._audit import AuditLog, Line, Locked
+from rotifer_engine._dbapi import sqlite3
 from rotifer_engine._files import FileSystem
 from rotifer_engine._memory import AgentMemory
 from rotifer_engine._sqlite import SqliteStore

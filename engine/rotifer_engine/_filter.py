@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from rotifer_engine._absent import Absent
 from rotifer_engine._input import check_category, check_fields, check_integer, check_prefix
 from rotifer_engine._time import parse_time
+from rotifer_engine.quick import NamedTuple
 
 __all__ = ["FILTER_FIELDS", "MAX_ANSWER_BYTES", "Selection", "parse_filter"]
 

@@ -6,7 +6,6 @@ silently: no clipping, no normalizing, no replacement characters.
 
 from __future__ import annotations
 
-import binascii
 from collections.abc import Collection, Mapping
 
 from rotifer_engine._absent import Absent
@@ -128,6 +127,8 @@ def decode_value(text: object) -> bytes:
     """
     if not isinstance(text, str):
         raise InvalidInput(f"value must be a base64 string; got {kind(text)}")
+    import binascii
+
     try:
         raw = text.encode("ascii")
         value = binascii.a2b_base64(raw, strict_mode=True)

@@ -8,15 +8,19 @@ under the same lock, so that it stands in the log where it stands among the chan
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from rotifer_engine._access import Caller
 from rotifer_engine._audit import Record, new_change_id
 from rotifer_engine._change import commit_change
 from rotifer_engine._entry import Entry, EntrySummary, entry_id
 from rotifer_engine.errors import AccessDenied
+from rotifer_engine.quick import NamedTuple
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     from rotifer_engine._audit import Audit
     from rotifer_engine._retention import Moment
     from rotifer_engine._store import Store, Transaction

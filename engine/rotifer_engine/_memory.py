@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NoReturn
 
 from rotifer_engine._absent import ABSENT, Absent
 from rotifer_engine._access import Caller, allows, refused_identity
@@ -25,7 +24,11 @@ from rotifer_engine.errors import (
     QuotaExceeded,
 )
 
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
+
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     from rotifer_engine._audit import Audit, Record
     from rotifer_engine._retention import Moment
     from rotifer_engine._store import Store, Transaction

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
-
 from rotifer_engine._access import SCOPES
 from rotifer_engine._input import check_fields, check_integer, check_word, kind
 from rotifer_engine.errors import InvalidInput
+from rotifer_engine.quick import NamedTuple
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
+if TYPE_CHECKING:
+    from typing import Self
 
 __all__ = [
     "DEFAULT_ACCESS",

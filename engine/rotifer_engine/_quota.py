@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from typing import TypeVar
 
 from rotifer_engine._input import kind, shown
 from rotifer_engine.errors import InvalidInput
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    _T = TypeVar("_T")
 
 __all__ = ["DEFAULT_QUOTA_BYTES", "MAX_QUOTA_BYTES", "format_size", "parse_quota", "plan_eviction"]
 
 DEFAULT_QUOTA_BYTES = 10 * 1024 * 1024
 MAX_QUOTA_BYTES = 2**53 - 1  # the largest integer every JSON reader keeps exact
 
-_T = TypeVar("_T")
-
 _UNITS = {"KB": 1024, "MB": 1024**2, "GB": 1024**3}
-_QUOTA = r"([0-9]*)(?:\.([0-9]+))?(KB|MB|GB)"
+_DIGITS = "0123456789"
 _EXAMPLE = "write a number with KB, MB or GB, e.g. 512KB or 1.5GB"
 
 
@@ -52,12 +54,14 @@ def parse_quota(text: object) -> int:
     """
     if not isinstance(text, str):
         raise InvalidInput(f"memory quota must be a string; got {kind(text)}; {_EXAMPLE}")
-    match = re.fullmatch(_QUOTA, text, re.ASCII | re.IGNORECASE)  # ASCII: U+212A is no K
-    if match is None or len(text) > 100 or not (match[1] or match[2]):
+    whole, dot, fraction = text[:-2].partition(".")
+    unit = text[-2:].upper() if text.isascii() else ""
+    digits = whole + fraction
+    bare = not digits or digits.strip(_DIGITS) or (dot and not fraction)
+    if bare or unit not in _UNITS or len(text) > 100:
         raise InvalidInput(f"memory quota {shown(text)} cannot be read; {_EXAMPLE}")
-    whole, fraction, unit = match[1], match[2] or "", match[3].upper()
     scale: int = 10 ** len(fraction)
-    exact = int(whole + fraction) * _UNITS[unit]
+    exact = int(digits) * _UNITS[unit]
     size = (2 * exact + scale) // (2 * scale)
     if size == 0:
         raise InvalidInput(f"memory quota {shown(text)} is zero bytes; {_EXAMPLE}")

@@ -10,10 +10,9 @@ agent is measured against a cut-off, because the agent's policy may change after
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from rotifer_engine._policy import RetentionPolicy
 from rotifer_engine._time import DAY_MS
+from rotifer_engine.quick import NamedTuple
 
 __all__ = ["Moment", "expired_sql", "is_expired", "moment_of", "own_expiry"]
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Generator, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from rotifer_engine import _sqlite_text as sql
 from rotifer_engine._access import Caller
+from rotifer_engine._dbapi import sqlite3
 from rotifer_engine._entry import Entry, EntrySummary
 from rotifer_engine._files import FileSystem
 from rotifer_engine._filter import Selection
@@ -17,6 +16,7 @@ from rotifer_engine._sqlite_connection import Connections
 from rotifer_engine._sqlite_rows import entry_of, summary_of
 from rotifer_engine._with import Closing, RollingBack
 
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 if TYPE_CHECKING:
     from rotifer_engine._sqlite_layers import SqliteLayers
     from rotifer_engine._sqlite_snapshot import SqliteSnapshot

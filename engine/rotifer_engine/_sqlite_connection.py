@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import errno
 import os
-import sqlite3
 import threading
 import time
-import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from _weakrefset import WeakSet  # what `weakref` has it from; `threading` has imported it
 
+from rotifer_engine._dbapi import sqlite3
 from rotifer_engine._files import FileSystem
 from rotifer_engine._sqlite_errors import is_busy, storage_error
 from rotifer_engine._sqlite_schema import see_to_schema
@@ -23,11 +21,17 @@ from rotifer_engine._sqlite_text import BEGIN, META
 from rotifer_engine._turns import Turn, turn_of
 from rotifer_engine.errors import StorageError
 
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any, TypeAlias, TypeVar
+
+    _T = TypeVar("_T")
+    #: What a statement's placeholders stand for, in their order or by their names.
+    Arguments: TypeAlias = Sequence[object] | Mapping[str, object]
+
 __all__ = ["Connections", "Link"]
 
-_T = TypeVar("_T")
-#: What a statement's placeholders stand for, in their order or by their names.
-Arguments: TypeAlias = Sequence[object] | Mapping[str, object]
 _OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
 # SQLite's own waiting grows to 100 ms a nap, so a busy file can starve one of many writers.
 _NAP_S = 0.001
@@ -38,7 +42,7 @@ _CACHE_KIB = 8_192  # holds the upper levels of the indexes of a million entries
 # another thread has just made the file and not yet closed it. The lock is held over a fork, so a
 # child never starts with it taken.
 _opening = threading.Lock()
-_links: weakref.WeakSet[Link] = weakref.WeakSet()
+_links: WeakSet[Link] = WeakSet()
 # Connections of the parent process: kept, because closing them is the parent's business.
 _inherited: list[Link] = []
 _forking: list[Link] = []
@@ -334,7 +338,7 @@ class Connections:
         return link
 
     def _connect(self, *, durable: bool) -> sqlite3.Connection:
-        if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+        if tuple(map(int, sqlite3.sqlite_version.split("."))) < _OLDEST_SQLITE:
             raise StorageError(
                 f"this Python has SQLite {sqlite3.sqlite_version}; the memory needs 3.37 or newer"
             )

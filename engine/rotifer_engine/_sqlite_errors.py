@@ -6,8 +6,7 @@ left as it is: nothing is deleted, nothing repaired, no other store is used (mem
 
 from __future__ import annotations
 
-import sqlite3
-
+from rotifer_engine._dbapi import sqlite3
 from rotifer_engine.errors import StorageError
 
 __all__ = ["is_busy", "storage_error"]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 from rotifer_engine._entry import Entry, EntrySummary, entry_id
 from rotifer_engine._policy import AccessPolicy, RetentionPolicy
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["entry_of", "policies_of", "summary_of"]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 
+from rotifer_engine._dbapi import sqlite3
 from rotifer_engine._sqlite_text import BEGIN, SCHEMA_STEPS, SCHEMA_VERSION
 from rotifer_engine.errors import StorageError
 

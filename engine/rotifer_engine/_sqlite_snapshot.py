@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rotifer_engine import _sqlite_text as sql
+from rotifer_engine._dbapi import sqlite3
 from rotifer_engine._entry import Entry
 from rotifer_engine._retention import Moment
 from rotifer_engine._sqlite_connection import Connections

@@ -6,13 +6,13 @@ holds no value **[ours]**.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 from rotifer_engine._clock import Clock, SystemClock
 from rotifer_engine._files import FileSystem
 from rotifer_engine._lines import LineFile
 from rotifer_engine._time import format_time
+from rotifer_engine.quick import dumps
 
 __all__ = ["Telemetry", "telemetry_enabled"]
 
@@ -80,7 +80,7 @@ class Telemetry:
             "operation": operation,
             "entry_id": entry_id,
         }
-        line = json.dumps(event, separators=(",", ":"))
+        line = dumps(event)
         try:
             self._lines.append(lambda _fd, _size: [line])
         except OSError:

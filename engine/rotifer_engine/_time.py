@@ -12,7 +12,6 @@ Decisions, all **[ours]**:
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 from rotifer_engine._input import kind, shown
@@ -81,6 +80,8 @@ def parse_time(text: object, what: str = "time", *, up: bool = False) -> int:
         raise InvalidInput(
             f"{what} must be an RFC 3339 string such as {_EXAMPLE}; got {kind(text)}"
         )
+    import re
+
     match = re.fullmatch(_RFC_3339, text)
     if match is None:
         raise InvalidInput(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Self
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
+if TYPE_CHECKING:
+    from typing import Self
 
 __all__ = ["Closing", "RollingBack"]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from rotifer_engine._absent import ABSENT, Absent
 from rotifer_engine._access import Caller, allows
 from rotifer_engine._entry import Entry, EntrySummary, entry_id
@@ -14,6 +12,7 @@ from rotifer_engine._policy import (
     RetentionPolicy,
     broken_data_policy,
 )
+from rotifer_engine.quick import NamedTuple
 
 __all__ = ["Wish", "Write", "checked_wish", "entry_after", "parse_policies", "why_not_write"]
 

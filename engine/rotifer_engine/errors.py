@@ -12,7 +12,12 @@ The family::
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from rotifer_engine.quick import NamedTuple
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
+if TYPE_CHECKING:
+    from typing import ClassVar
+
 
 __all__ = [
     "ERROR_CODES",

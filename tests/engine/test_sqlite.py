@@ -8,7 +8,7 @@ import stat
 
 import pytest
 
-from rotifer_engine import AccessPolicy, SqliteStore, StorageError
+from rotifer_engine import AccessPolicy, SqliteStore, StorageError, _dbapi
 
 
 def mode(path):
@@ -236,8 +236,8 @@ def test_a_disk_without_write_ahead_log_is_refused(make_world, a):
 
 def test_an_old_sqlite_is_refused(world, a, monkeypatch):
     """STRICT tables need 3.37; the message has the version that was found."""
-    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 36, 9))
-    with pytest.raises(StorageError, match=r"needs 3\.37 or newer"):
+    monkeypatch.setattr(_dbapi.sqlite3, "sqlite_version", "3.36.9")
+    with pytest.raises(StorageError, match=r"has SQLite 3\.36\.9; the memory needs 3\.37 or newer"):
         world.memory.read(a, "k")
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import re
 
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from rotifer_bridge import _names
 from rotifer_bridge._names import (
     check_agent_name,
     check_domain,
@@ -109,3 +114,20 @@ def test_names_of_other_makers_are_read(name):
 def test_names_that_leave_or_deceive_are_not(name):
     """A name that could leave its folder, look like an option or drive a terminal is refused."""
     assert not is_safe_agent_name(name)
+
+
+RULES = {
+    _names._is_name: r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?",
+    _names._is_domain: r"[a-z0-9]+(\.[a-z0-9]+)*",
+    _names._is_version: r"[0-9]+\.[0-9]+\.[0-9]+(-[a-zA-Z0-9.]+)?",
+}
+
+
+@given(st.text("az09AZ._-é٣ \n", max_size=12))
+@example("1.0.0-")
+@example("1.0.0\n")
+@example("")
+def test_the_rules_as_patterns(text):
+    """Names, domains and versions follow the patterns of projects §2, which take long to import."""
+    for rule, pattern in RULES.items():
+        assert (re.fullmatch(pattern, text) is not None) == rule(text)

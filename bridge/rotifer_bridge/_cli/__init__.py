@@ -6,7 +6,8 @@ Node takes to start; everything else, and every mistake, goes through click.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
+
 
 if TYPE_CHECKING:
     from rotifer_bridge._launch import Launched

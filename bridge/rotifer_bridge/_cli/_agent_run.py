@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rotifer_bridge._cli._output import note, say, warn
 from rotifer_bridge._json import NotJSON, parse_json
 from rotifer_bridge.errors import RotiferError, UsageError
+from rotifer_engine.quick import NamedTuple, dumps
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     import click
 
@@ -347,9 +350,7 @@ def _show(result: RunResult, options: RunOptions) -> None:
     if options.verbose:
         _show_steps(result.steps)
     if options.json:
-        import json
-
-        say(json.dumps(result.to_json(), separators=(",", ":")))
+        say(dumps(result.to_json()))
         return
     from rotifer_bridge._text import json_for_people
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TextIO
 
 from rotifer_bridge._text import lines
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
+if TYPE_CHECKING:
+    from typing import TextIO
 
 __all__ = ["OutputError", "error_text", "note", "say", "styled", "warn", "write_error"]
 
