@@ -5,6 +5,10 @@ finds it awake and its caches warm; across two, every hand-over first wakes an i
 Measured on two cores, median of ``readMemory``: 74 µs for 107. The price is a processor shared with
 whoever else wants it, so a processor is claimed by one supervisor at a time, and `Pairing.check`
 gives the pairing up where a gene has to wait for its turn all the same.
+
+On one processor a thread that is woken also stops the one that woke it, in the midst of its work and
+of its locks: 19 switches a call. nng's threads wait for the other to come to its end instead (the
+kernel's batch policy): 8 switches, and 105 µs for 129.
 """
 
 from __future__ import annotations
@@ -84,13 +88,18 @@ class Pairing:
             _place.spread(self)
 
     def _wait(self) -> tuple[int, int]:
-        """Nanoseconds the worker's main thread waited to run so far, and how many times it ran."""
+        """Nanoseconds that Node and nng waited to run so far, and how many times they ran."""
+        waited = turns = 0
         try:
-            with open(f"/proc/{self.pid}/schedstat", "rb") as file:
-                _, waited, turns = file.read().split()
+            for thread in (f"{self.pid}/task/{self.pid}", *_place.shared_threads()):
+                path = thread if isinstance(thread, str) else f"self/task/{thread}"
+                with open(f"/proc/{path}/schedstat", "rb", buffering=0) as file:
+                    _, more, times = file.read().split()
+                waited += int(more)
+                turns += int(times)
         except (OSError, ValueError):  # it has ended, or this kernel keeps no such figures
             return self._waited
-        return int(waited), int(turns)
+        return waited, turns
 
 
 class _Place:
@@ -113,13 +122,24 @@ class _Place:
                 if not self._claim_one(_last_processor(pairing.pid)):
                     self._again = monotonic() + _PAUSE
                     return False
-            return self._move(pairing, {self._processor})
+            if not self._move(pairing, {self._processor}):
+                return False
+            self._let_wait(os.SCHED_OTHER, os.SCHED_BATCH)
+            return True
         except (OSError, ValueError):
             return False
 
     def spread(self, pairing: Pairing) -> None:
         """Undo `gather`."""
+        self._let_wait(os.SCHED_BATCH, os.SCHED_OTHER)
         self._move(pairing, os.sched_getaffinity(0))
+
+    def _let_wait(self, before: int, after: int) -> None:
+        """Give nng's threads another of the kernel's policies, unless the program gave them one."""
+        for thread in self.shared_threads():
+            with suppress(OSError):
+                if os.sched_getscheduler(thread) == before:
+                    os.sched_setscheduler(thread, after, os.sched_param(0))
 
     def _claim_one(self, preferred: int) -> bool:
         """Claim a processor that no other supervisor has, the preferred one if that is free."""
@@ -142,13 +162,13 @@ class _Place:
 
     def _move(self, pairing: Pairing, processors: set[int]) -> bool:
         try:
-            for thread in (pairing.pid, pairing.tid, *self._shared_threads()):
+            for thread in (pairing.pid, pairing.tid, *self.shared_threads()):
                 os.sched_setaffinity(thread, processors)
         except OSError:  # it has ended, or may not be moved: it is only slower
             return False
         return True
 
-    def _shared_threads(self) -> list[int]:
+    def shared_threads(self) -> list[int]:
         """The native ids of nng's threads that every message passes through."""
         if self._shared is None:
             found = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -62,3 +63,51 @@ def test_no_processor_is_taken_that_another_supervisor_has(seen):
 def test_a_claim_takes_no_further_descriptor(seen):
     """A processor that becomes free later is claimed with the descriptor of the first try."""
     assert 0 == seen["descriptors"]
+
+
+POLICIES = """
+import json, os, sys, time
+from rotifer_bridge import Project
+from rotifer_bridge._pairing import _place
+
+def policies():
+    found = {}
+    for thread in os.listdir("/proc/self/task"):
+        with open(f"/proc/self/task/{thread}/comm") as file:
+            name = file.read().strip()
+        if name in {"nng:task", "nng:poll:epoll"}:
+            found.setdefault(name, set()).add(os.sched_getscheduler(int(thread)))
+    return {name: sorted(values) for name, values in found.items()}
+
+with Project.find(sys.argv[1]).agent("keeper") as agent:
+    end = time.monotonic() + 20  # others on this machine may have the processors
+    pairing = None
+    while not (pairing and pairing.held) and time.monotonic() < end:
+        agent.run({})
+        [pairing] = [worker._pairing for worker in agent._warm._runners.values()]
+        time.sleep(0.1)
+    seen = {"held": pairing.held, "together": policies()}
+    with _place.lock:
+        pairing.part()
+    seen["apart"] = policies()
+print(json.dumps(seen))
+"""
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one processor for all")
+def test_nng_stops_nobody_on_the_shared_processor(bench):
+    """Paired, nng's threads wait until another has come to its end; parted, they are as they were."""
+    bench.gene("g", {"index.ts": "export const express = (x: object) => x;"})
+    bench.record(1, genome=["g"])
+    done = subprocess.run(
+        [sys.executable, "-c", POLICIES, bench.root],
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    seen = json.loads(done.stdout)
+
+    batch, normal = [os.SCHED_BATCH], [os.SCHED_OTHER]
+    assert seen["held"]
+    assert {"nng:task": batch, "nng:poll:epoll": batch} == seen["together"]
+    assert {"nng:task": normal, "nng:poll:epoll": normal} == seen["apart"]
