@@ -6,9 +6,9 @@ Measured on two cores, median of ``readMemory``: 74 µs for 107. The price is a 
 whoever else wants it, so a processor is claimed by one supervisor at a time, and `Pairing.check`
 gives the pairing up where a gene has to wait for its turn all the same.
 
-On one processor a thread that is woken also stops the one that woke it, in the midst of its work and
-of its locks: 19 switches a call. nng's threads wait for the other to come to its end instead (the
-kernel's batch policy): 8 switches, and 105 µs for 129.
+On one processor a thread that is woken also stops the one that woke it, in the midst of its work
+and of its locks: 19 switches a call. nng's threads wait for the other to come to its end instead
+(the kernel's batch policy): 8 switches, and 105 µs for 129.
 """
 
 from __future__ import annotations
@@ -122,12 +122,12 @@ class _Place:
                 if not self._claim_one(_last_processor(pairing.pid)):
                     self._again = monotonic() + _PAUSE
                     return False
-            if not self._move(pairing, {self._processor}):
-                return False
-            self._let_wait(os.SCHED_OTHER, os.SCHED_BATCH)
-            return True
+            moved = self._move(pairing, {self._processor})
+            if moved:
+                self._let_wait(os.SCHED_OTHER, os.SCHED_BATCH)
         except (OSError, ValueError):
             return False
+        return moved
 
     def spread(self, pairing: Pairing) -> None:
         """Undo `gather`."""
