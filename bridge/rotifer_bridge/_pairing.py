@@ -88,18 +88,13 @@ class Pairing:
             _place.spread(self)
 
     def _wait(self) -> tuple[int, int]:
-        """Nanoseconds that Node and nng waited to run so far, and how many times they ran."""
-        waited = turns = 0
+        """Nanoseconds the worker's main thread waited to run so far, and how many times it ran."""
         try:
-            for thread in (f"{self.pid}/task/{self.pid}", *_place.shared_threads()):
-                path = thread if isinstance(thread, str) else f"self/task/{thread}"
-                with open(f"/proc/{path}/schedstat", "rb", buffering=0) as file:
-                    _, more, times = file.read().split()
-                waited += int(more)
-                turns += int(times)
+            with open(f"/proc/{self.pid}/schedstat", "rb") as file:
+                _, waited, turns = file.read().split()
         except (OSError, ValueError):  # it has ended, or this kernel keeps no such figures
             return self._waited
-        return waited, turns
+        return int(waited), int(turns)
 
 
 class _Place:
@@ -136,7 +131,7 @@ class _Place:
 
     def _let_wait(self, before: int, after: int) -> None:
         """Give nng's threads another of the kernel's policies, unless the program gave them one."""
-        for thread in self.shared_threads():
+        for thread in self._shared_threads():
             with suppress(OSError):
                 if os.sched_getscheduler(thread) == before:
                     os.sched_setscheduler(thread, after, os.sched_param(0))
@@ -162,13 +157,13 @@ class _Place:
 
     def _move(self, pairing: Pairing, processors: set[int]) -> bool:
         try:
-            for thread in (pairing.pid, pairing.tid, *self.shared_threads()):
+            for thread in (pairing.pid, pairing.tid, *self._shared_threads()):
                 os.sched_setaffinity(thread, processors)
         except OSError:  # it has ended, or may not be moved: it is only slower
             return False
         return True
 
-    def shared_threads(self) -> list[int]:
+    def _shared_threads(self) -> list[int]:
         """The native ids of nng's threads that every message passes through."""
         if self._shared is None:
             found = []
