@@ -34,14 +34,41 @@ def lines(text: str) -> str:
     )
 
 
-def json_for_people(value: object) -> str:
-    """Indented JSON that is safe on a terminal, and still JSON."""
+def json_for_people(value: object, encoding: str = "utf-8") -> str:
+    r"""Indented JSON that is safe on a terminal, and still JSON.
+
+    Args:
+        value: what JSON can hold.
+        encoding: the stream's that it is for; a character that it lacks is escaped as JSON has it
+            (``\u00e9``), because a stream's own escapes are none of JSON's.
+    """
     import json
 
     text = json.dumps(value, indent=2, ensure_ascii=False)
-    if text.replace("\n", "").isprintable():
+    lacking = _lacking(text, encoding)
+    if not lacking and text.replace("\n", "").isprintable():
         return text
-    return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text)
+    return "".join(
+        c if c == "\n" or (c.isprintable() and c not in lacking) else json.dumps(c)[1:-1]
+        for c in text
+    )
+
+
+def _lacking(text: str, encoding: str) -> set[str]:
+    """The characters of a text that an encoding does not have."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return {c for c in set(text) if not _has(encoding, c)}
+    return set()
+
+
+def _has(encoding: str, character: str) -> bool:
+    try:
+        character.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def table(head: list[str], rows: list[list[str]], *, right: frozenset[int] = frozenset()) -> str:

@@ -226,6 +226,21 @@ def test_a_terminal_that_knows_only_ascii(rotifer, bench):
     assert r"\u65e5\u672c" in done.out
 
 
+@pytest.mark.parametrize("argv", [["agent", "run", "echo"], ["run", "echo"]])
+def test_json_stays_json_where_letters_are_lacking(rotifer, bench, argv):
+    """They are escaped as JSON has it, in every document that is printed."""
+    bench.gene("echo")
+    bench.record(1, "echo", ("echo",))
+    value = {"é€": "日本 \N{GRINNING FACE} \\xe9"}
+    done = rotifer(
+        *argv, "--input", "-", input=json.dumps(value).encode(), env={"PYTHONIOENCODING": "ascii"}
+    )
+
+    assert 0 == done.code
+    assert value == json.loads(done.out)
+    assert r"\u20ac" in done.out
+
+
 def test_what_a_run_does_not_import(bench):
     """The cold path stays cold: none of the slow modules on the way of `agent run`."""
     bench.gene("echo")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from rotifer_bridge._cli._output import note, say, warn
+from rotifer_bridge._cli._output import note, say, say_json, warn
 from rotifer_bridge._json import NotJSON, parse_json
 from rotifer_bridge.errors import RotiferError, UsageError
 from rotifer_engine.quick import NamedTuple, dumps
@@ -352,9 +352,7 @@ def _show(result: RunResult, options: RunOptions) -> None:
     if options.json:
         say(dumps(result.to_json()))
         return
-    from rotifer_bridge._text import json_for_people
-
-    say(json_for_people(result.output))
+    say_json(result.output)
     if options.verbose:
         note(f"done in {result.duration_ms:.1f} ms")
 

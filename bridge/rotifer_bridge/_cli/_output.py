@@ -11,7 +11,7 @@ TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 if TYPE_CHECKING:
     from typing import TextIO
 
-__all__ = ["OutputError", "error_text", "note", "say", "styled", "warn", "write_error"]
+__all__ = ["OutputError", "error_text", "note", "say", "say_json", "styled", "warn", "write_error"]
 
 _STYLES = {"error": "\x1b[1;31m", "warning": "\x1b[1;33m", "help": "\x1b[36m", "note": "\x1b[2m"}
 _PLAIN = "\x1b[0m"
@@ -38,6 +38,21 @@ def say(text: str, *, end: str = "\n") -> None:
         raise
     except OSError as error:
         raise OutputError(error.strerror) from None
+
+
+def say_json(value: object) -> None:
+    """A result that is JSON, indented for people; it stays JSON whatever stdout's encoding is.
+
+    Args:
+        value: what JSON can hold.
+
+    Raises:
+        BrokenPipeError: whoever read stdout has closed it.
+        OutputError: it cannot be written, for any other reason.
+    """
+    from rotifer_bridge._text import json_for_people
+
+    say(json_for_people(value, sys.stdout.encoding or "utf-8"))
 
 
 def note(text: str) -> None:

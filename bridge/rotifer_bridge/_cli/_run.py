@@ -16,7 +16,7 @@ from rotifer_bridge._cli._agent_run import (
     spent,
 )
 from rotifer_bridge._cli._grant_options import grant_options, granted
-from rotifer_bridge._cli._output import note, say, warn
+from rotifer_bridge._cli._output import note, say, say_json, warn
 
 if TYPE_CHECKING:
     from rotifer_bridge._gene import Gene
@@ -86,9 +86,7 @@ def _run(  # noqa: PLR0917 - click hands over one argument an option
             document = {"gene": found.name, "engine": solo.engine, "output": output, **fuel}
             say(json.dumps({**document, "durationMs": round(took, 3)}, separators=(",", ":")))
         elif not (sys.stdout.isatty() and _display(solo, output, min(seconds, DISPLAY_LIMIT))):
-            from rotifer_bridge._text import json_for_people
-
-            say(json_for_people(output))
+            say_json(output)
         if verbose:
             note(f"gene {found.name}: ok ({spent(solo.engine, took, solo.fuel)})")
     return 0
