@@ -63,6 +63,10 @@ def _open_standard_streams() -> None:
                 os.dup2(null, fd)
                 os.close(null)
             setattr(sys, name, open(fd, mode, encoding="utf-8"))  # noqa: SIM115 - for good
+            if name == "stdout":
+                from rotifer_bridge._cli import _output
+
+                _output.stdout_was_closed = True
 
 
 if __name__ == "__main__":

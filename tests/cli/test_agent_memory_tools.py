@@ -317,6 +317,19 @@ class TestExport:
         assert "3 entries exported" in done.err
         assert {"end": True, "entries": 3} == json.loads(done.out.splitlines()[-1])
 
+    def test_a_stdout_that_was_closed(self, bench, memory):
+        """Nothing was exported, so it is no success, nor said to be one."""
+        command = (
+            f"{shlex.quote(sys.executable)} -m rotifer_bridge agent memory export keeper - >&-"
+        )
+        done = subprocess.run(
+            ["/bin/sh", "-c", command], cwd=bench.root, capture_output=True, timeout=60, check=False
+        )
+
+        assert 1 == done.returncode
+        assert b"error: stdout is closed, and the export would go nowhere\nhelp: " in done.stderr
+        assert b"exported" not in done.stderr
+
     def test_a_closed_pipe(self, bench, memory):
         """It ends quietly."""
         memory.write(GENE, "big", bytes(3_000), "PATTERN")

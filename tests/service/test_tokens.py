@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -207,6 +209,26 @@ def test_the_token_stands_alone_on_stdout(cli):
     assert 1 == out.count("\n")
     assert "of the actor 'alice', good until 2" in err
     assert out.strip() not in err
+
+
+@pytest.mark.parametrize("out", ["> /dev/full", "| :", ">&-"])
+def test_a_token_that_nobody_was_shown_is_not_good(bench, out):
+    """Where it cannot be written to stdout, none is left, and it is no success."""
+    line = f"'{sys.executable}' -m rotifer_bridge token create --admin"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {line} {out}"],
+        cwd=bench.root,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert 1 == done.returncode
+    assert done.stderr.startswith("error: ")
+    assert "stdout" in done.stderr or "was revoked" in done.stderr
+    assert "it is shown this once" not in done.stderr
+    assert {} == TokenFile(bench.path(".rotifer/tokens.json")).tokens()
 
 
 def test_create_list_revoke(cli, bench):

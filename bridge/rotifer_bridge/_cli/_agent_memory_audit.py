@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rotifer_bridge._cli._agent_memory import opened
-from rotifer_bridge._cli._output import note, say
+from rotifer_bridge._cli._output import flush, note, say
 from rotifer_bridge._known_genes import names_by_identity, short_identity
 from rotifer_bridge._names import shown
 
@@ -43,7 +42,7 @@ def _print_new(trail: Trail, genes: dict[str, str] | None) -> int:
     for fields in trail.read():
         count += 1
         say(json.dumps(fields, separators=(",", ":")) if genes is None else _line(fields, genes))
-    sys.stdout.flush()  # who follows wants to see it now
+    flush()  # who follows wants to see it now
     return count
 
 

@@ -7,7 +7,7 @@ import sys
 import click
 
 from rotifer_bridge._cli._agent_memory import open_memory, opened
-from rotifer_bridge._cli._output import OutputError, note, say
+from rotifer_bridge._cli._output import OutputError, need_stdout, note, say
 
 __all__ = ["export_command", "import_command"]
 
@@ -15,6 +15,8 @@ __all__ = ["export_command", "import_command"]
 def _export(name: str, file: str, with_cache: bool, force: bool) -> None:
     from rotifer_bridge._transfer import STANDARD, output_file
 
+    if file == STANDARD:
+        need_stdout("the export")
     with open_memory(name) as memory:
         if file == STANDARD:
             try:

@@ -6,12 +6,27 @@ import os
 import sys
 
 from rotifer_bridge._text import lines
+from rotifer_bridge.errors import UsageError
 
 TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 if TYPE_CHECKING:
     from typing import TextIO
 
-__all__ = ["OutputError", "error_text", "note", "say", "say_json", "styled", "warn", "write_error"]
+__all__ = [
+    "OutputError",
+    "error_text",
+    "flush",
+    "need_stdout",
+    "note",
+    "say",
+    "say_json",
+    "styled",
+    "warn",
+    "write_error",
+]
+
+stdout_was_closed = False
+"""Whether stdout was closed at the start: what is written to it now goes nowhere."""
 
 _STYLES = {"error": "\x1b[1;31m", "warning": "\x1b[1;33m", "help": "\x1b[36m", "note": "\x1b[2m"}
 _PLAIN = "\x1b[0m"
@@ -19,6 +34,37 @@ _PLAIN = "\x1b[0m"
 
 class OutputError(Exception):
     """The result could not be written to stdout."""
+
+
+def need_stdout(what: str) -> None:
+    """Refuse, before anything is done, what is of no use unless it is written to stdout.
+
+    Args:
+        what: the result, for the message: "the token".
+
+    Raises:
+        UsageError: stdout was closed at the start.
+    """
+    if stdout_was_closed:
+        raise UsageError(
+            f"stdout is closed, and {what} would go nowhere",
+            help="give the command a stdout: a file (> FILE) or a pipe",
+        )
+
+
+def flush() -> None:
+    """Have written what was said until now.
+
+    Raises:
+        BrokenPipeError: whoever read stdout has closed it.
+        OutputError: it cannot be written, for any other reason.
+    """
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(error.strerror) from None
 
 
 def say(text: str, *, end: str = "\n") -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rotifer_bridge._cli._output import note, say, warn
+from rotifer_bridge._cli._output import flush, note, say, warn
 from rotifer_bridge.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _serve(*, host: str, port: int, token_file: str | None, verbose: bool) -> in
 
     def started() -> None:
         say(f"listening on {address}")
-        _flush()
+        flush()
 
     return serve(app, state, listener, log, limits=Limits(), on_started=started)
 
@@ -64,12 +64,6 @@ def _sense(project: Project) -> None:
         project.refresh_environment()
     except AgentMemoryError as error:  # its calls will say so too; others may do
         warn(f"the layer environment is as it was: {error.message}")
-
-
-def _flush() -> None:
-    import sys
-
-    sys.stdout.flush()
 
 
 command = click.Command(

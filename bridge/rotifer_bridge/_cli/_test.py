@@ -9,7 +9,7 @@ import click
 
 from rotifer_bridge._cli._agent_run import log_line
 from rotifer_bridge._cli._grant_options import GRANT_FLAGS, grant_options, granted
-from rotifer_bridge._cli._output import note, say, styled, warn, write_error
+from rotifer_bridge._cli._output import flush, note, say, styled, warn, write_error
 from rotifer_bridge._text import lines, printable, table
 from rotifer_bridge.errors import GeneError, RotiferError, UsageError
 
@@ -57,7 +57,7 @@ def _test(gene: str | None, watch: bool, **given: Any) -> int:
         except RotiferError as error:
             write_error(error.render())
         note("waiting for a change; Ctrl-C ends")
-        sys.stdout.flush()
+        flush()
         wait_for_change(project, gene, seen, every=_POLL)
 
 

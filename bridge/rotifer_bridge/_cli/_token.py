@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rotifer_bridge._cli._output import note, say, warn
+from rotifer_bridge._cli._output import OutputError, flush, need_stdout, note, say, warn
 from rotifer_bridge._names import check_domain, shown
-from rotifer_bridge.errors import UsageError
+from rotifer_bridge.errors import RotiferError, UsageError
 from rotifer_engine.layers import LIMITS
 
 if TYPE_CHECKING:
@@ -61,18 +61,36 @@ def _create(
             "--domain belongs to --gene, and --agent to --gene or --actor",
             help=f"leave it out of a token of the kind {kind}",
         )
+    need_stdout("the token")
     project = Project.find()
     bound: dict[str, str | None] = {}
     if kind == "actor":
         bound = {"actor": _check_actor(actor), "inside": _check_inside(agent)}
     elif kind == "gene":
         bound = _bound_gene(project, gene or "", agent, domain)
-    token, text = opened_tokens(project, token_file).create(
-        kind, bound, now_ms=SystemClock().now_ms(), lifetime_ms=lifetime
-    )
-    say(text)
+    tokens = opened_tokens(project, token_file)
+    token, text = tokens.create(kind, bound, now_ms=SystemClock().now_ms(), lifetime_ms=lifetime)
+    try:
+        say(text)
+        flush()
+    except (BrokenPipeError, OutputError) as error:
+        # Nobody can have it, or somebody a part of it: it is good for nothing.
+        why = error.strerror if isinstance(error, OSError) else error
+        raise OutputError(f"{why}; {_taken_back(tokens, token)}") from None
     note(f"token {token.id} {_whose(token)}, {_until(token)}")
     note("it is shown this once: only its hash is kept")
+
+
+def _taken_back(tokens: TokenFile, token: Token) -> str:
+    """Revoke a token that could not be shown; what became of it."""
+    try:
+        tokens.revoke(token.id)
+    except (RotiferError, OSError) as error:
+        return (
+            f"the token {token.id} is good and could not be revoked ({error}): "
+            f"rotifer token revoke {token.id}"
+        )
+    return f"the token {token.id} was revoked"
 
 
 def _kind(*, actor: str | None, gene: str | None, deployer: bool, admin: bool) -> str:
@@ -143,7 +161,6 @@ def _bound_gene(
 
 def _domain_of(project: Project, identity: str) -> str | None:
     from rotifer_bridge._gene import load_gene
-    from rotifer_bridge.errors import RotiferError
 
     for name in project.gene_names():
         try:
