@@ -321,8 +321,8 @@ ENDS = {
     "fills its heap, its limit raised": End("require('node:v8').setFlagsFromString('--max-old-space-size=64000'); const all = []; for (;;) all.push(new Array(1e6).fill(1.5))", "ran out of memory|killed|exit code"),
     "gives back 1 GB": End("return ['x'.repeat(2 ** 29 - 30), 'x'.repeat(2 ** 29 - 30)]", "returned|too large|JSON|limit|ran out of memory"),
     "gives back 100 MB": End("return 'x'.repeat(1e8)", "the limit is"),
-    "gives back millions of lists": End("return Array.from({ length: 5e6 }, () => [])", "more arrays, objects, strings and fields than can be read: 4,000,000"),
-    "gives back millions of fields": End("const all = {}; for (let i = 0; i < 21e5; i++) all[i] = null; return all", "more arrays, objects, strings and fields than can be read: 4,000,000"),
+    "gives back millions of lists": End("return Array.from({ length: 1e6 + 1 }, () => [])", "more values and names of fields than can be read: the limit is 1,000,000"),
+    "gives back millions of fields": End("const all = {}; for (let i = 0; i <= 5e5; i++) all[i] = null; return all", "more values and names of fields than can be read: the limit is 1,000,000"),
     "gives back deep JSON": End("let deep = []; for (let i = 0; i < 1e6; i++) deep = [deep]; return deep", "JSON"),
     "gives back deeper JSON than Python reads": End("return JSON.rawJSON ? Object.assign([], { toJSON: () => { let deep = []; for (let i = 0; i < 3e3; i++) deep = [deep]; return deep; } }) : null", "JSON|nested"),
 }  # fmt: skip

@@ -11,20 +11,22 @@ from rotifer_bridge._json import NotJSON, parse_json
 @pytest.mark.parametrize(
     ("text", "count"),
     [
-        ("[[],[],[],[]]", 5),
-        ('["a","b","c"]', 4),
-        ('{"a":null,"b":1,"c":true}', 7),  # each field, and its name
-        ('{ "a" \t:null, "b"\n: 1.5 }', 5),
-        ('{"a":{"b":[]}}', 7),
-        (r'["[{:\"[{:,\\","\"\"\"\""]', 3),  # what stands in strings is text
-        ("[1,2,3,4,5,6,7,8,9]", 1),
+        ("[[],[],[],[]]", 4),
+        ('["a","b","c"]', 3),
+        ('{"a":null,"b":1,"c":true}', 6),  # each field, and its name
+        ('{ "a" \t:null, "b"\n: 1.5 }', 4),
+        ('{"a":{"b":[]}}', 4),
+        (r'["[{:\"[{:,\\","\"\"\"\""]', 2),  # what stands in strings is text
+        (r'["\\","\"",",,,,,,,,,"]', 3),
+        ("[1,2,3,4,5,6,7,8,9]", 9),
+        ("[[[[1]]]]", 4),
     ],
 )
 def test_everything_that_takes_memory_is_counted(monkeypatch, text, count):
-    """Arrays, objects, strings and fields: as many as the limit are read, one more is refused."""
+    """Values, and the names of fields: as many as the limit are read, one more is refused."""
     monkeypatch.setattr(_json, "MAX_VALUES", count)
     parse_json(text)
 
     monkeypatch.setattr(_json, "MAX_VALUES", count - 1)
-    with pytest.raises(NotJSON, match="more arrays, objects, strings and fields"):
+    with pytest.raises(NotJSON, match="more values and names of fields"):
         parse_json(text)
