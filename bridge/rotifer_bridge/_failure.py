@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 
+from rotifer_bridge._json import NotJSON, TooMuch
 from rotifer_bridge._text import shown_path
 from rotifer_bridge.errors import GeneFailed, RunError, RunTimedOut, WorkerDied
 
@@ -22,6 +23,7 @@ __all__ = [
     "is_shortage",
     "refusal",
     "timed_out",
+    "unreadable",
     "unserved",
 ]
 
@@ -114,6 +116,21 @@ def refusal(gene: str, message: object) -> Refused:
     """The error for an output whose only key is ``__rotifer_error`` (projects §4)."""
     told = message.get("message") if isinstance(message, dict) else message
     return Refused(f"gene '{gene}' refused: INVALID_INPUT: {told}", code="E0052")
+
+
+def unreadable(gene: str, error: NotJSON) -> GeneFailed:
+    """The error for an answer that is not JSON, or more of it than can be read."""
+    if isinstance(error, TooMuch):
+        return GeneFailed(
+            f"gene '{gene}' answered JSON that cannot be read: {error}",
+            code="E0052",
+            help="answer with less, and flatter; long data can be one string",
+        )
+    return GeneFailed(
+        f"gene '{gene}' answered what is not JSON: {error}",
+        code="E0052",
+        help="answer with one JSON value in UTF-8, and nothing before or after it",
+    )
 
 
 def death(gene: str, status: int | None, last_words: str, *, limit: int) -> WorkerDied:

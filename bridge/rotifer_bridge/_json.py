@@ -13,7 +13,7 @@ TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-__all__ = ["MAX_VALUES", "NotJSON", "dump_pretty", "kind_of", "parse_json"]
+__all__ = ["MAX_VALUES", "NotJSON", "TooMuch", "dump_pretty", "kind_of", "parse_json"]
 
 MAX_VALUES = 1_000_000
 """The most values in a text, every name of a field counted as one, too [ours].
@@ -22,12 +22,17 @@ While Python reads or writes them, no other thread of the process has a turn, an
 limit holds; and they take up to thirty times the bytes of their text. As many as this are half a
 second at the very worst (500,000 fields of different names); four times as many were three.
 """
+_LEVELS = 900  # Python reads to 1,000, less those of its own calls
 # Possessive: what is remembered to go back to would be larger than all that is read.
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 
 
 class NotJSON(ValueError):
     """The text is not JSON; ``str()`` says why, with line and column where there is one."""
+
+
+class TooMuch(NotJSON):
+    """It may well be JSON, and is more than can be read here."""
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -78,7 +83,8 @@ def parse_json(data: bytes | str, *, once: bool = False) -> Any:
             as in JavaScript.
 
     Raises:
-        NotJSON: it is not UTF-8, not JSON, nested too deeply to be read, or more than `MAX_VALUES`.
+        NotJSON: it is not UTF-8, or not JSON.
+        TooMuch: it is nested too deeply to be read, or has more values than `MAX_VALUES`.
     """
     if isinstance(data, str):
         text = data
@@ -90,7 +96,7 @@ def parse_json(data: bytes | str, *, once: bool = False) -> Any:
             raise NotJSON(f"not UTF-8: byte 0x{data[error.start]:02x} in line {line}") from None
     text = text.removeprefix("\ufeff")
     if len(text) > MAX_VALUES and _count(text) > MAX_VALUES:
-        raise NotJSON(
+        raise TooMuch(
             f"it has more values and names of fields than can be read: the limit is {MAX_VALUES:,}"
         )
     try:
@@ -108,7 +114,9 @@ def parse_json(data: bytes | str, *, once: bool = False) -> Any:
         why = error.msg[:1].lower() + error.msg[1:]
         raise NotJSON(f"line {error.lineno}, column {error.colno}: {why}") from None
     except RecursionError:
-        raise NotJSON("it is nested too deeply to be read") from None
+        raise TooMuch(
+            f"it is nested too deeply to be read: the limit is some {_LEVELS} levels"
+        ) from None
 
 
 def _count(text: str) -> int:

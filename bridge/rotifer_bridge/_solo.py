@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Self
 
-from rotifer_bridge._failure import REFUSAL, is_refusal, refusal
+from rotifer_bridge._failure import REFUSAL, is_refusal, refusal, unreadable
 from rotifer_bridge._gene import refuse_unsigned
 from rotifer_bridge._grants import NO_GRANTS, Grants
 from rotifer_bridge._json import NotJSON, parse_json
 from rotifer_bridge._result import ignore
 from rotifer_bridge._runnable import gene_fault
 from rotifer_bridge._warm import gateway_of, hand_over, start_worker
-from rotifer_bridge.errors import GeneError, GeneFailed, UsageError
+from rotifer_bridge.errors import GeneError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -234,6 +234,4 @@ class Solo:
         try:
             return parse_json(text)
         except NotJSON as error:
-            raise GeneFailed(
-                f"gene '{self.gene.name}' answered what is not JSON: {error}", code="E0052"
-            ) from None
+            raise unreadable(self.gene.name, error) from None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from rotifer_bridge._failure import REFUSAL, is_refusal, refusal
+from rotifer_bridge._failure import REFUSAL, is_refusal, refusal, unreadable
 from rotifer_bridge._json import NotJSON, parse_json
 from rotifer_bridge._result import Step, elapsed_ms
-from rotifer_bridge.errors import GeneError, GeneFailed, RunError, UsageError
+from rotifer_bridge.errors import GeneError, RunError, UsageError
 from rotifer_engine import ABSENT
 from rotifer_engine.quick import encoder
 
@@ -164,9 +164,7 @@ def _parsed(name: str, text: bytes) -> Any:
     try:
         return parse_json(text)
     except NotJSON as error:
-        raise GeneFailed(
-            f"gene '{name}' answered what is not JSON: {error}", code="E0052"
-        ) from None
+        raise unreadable(name, error) from None
 
 
 def _answer(name: str, text: bytes) -> Any:

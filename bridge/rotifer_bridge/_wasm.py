@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+from rotifer_bridge._failure import unreadable
 from rotifer_bridge._gene import COMPILED
 from rotifer_bridge._json import NotJSON, parse_json
 from rotifer_bridge._names import shown
 from rotifer_bridge._wasm_check import WASI, check_module
 from rotifer_bridge._wasm_limits import TABLE_ELEMENTS, TABLES, Limits
-from rotifer_bridge.errors import GeneError, GeneFailed, RunError
+from rotifer_bridge.errors import GeneError, RunError
 
 try:
     from rotifer_bridge import _wasm_api as api
@@ -185,7 +186,5 @@ class WasmGene:
         try:
             parse_json(text)
         except NotJSON as error:
-            raise GeneFailed(
-                f"gene '{self.name}' answered what is not JSON: {error}", code="E0052"
-            ) from None
+            raise unreadable(self.name, error) from None
         return text

@@ -39,6 +39,10 @@ BAD = {
         "export const express = () => { let a = []; for (let i = 0; i < 1e6; i++) a = [a]; return a }",
         "returned what JSON cannot hold: RangeError",
     ),
+    "returns what is nested deeper than it is read": (
+        "export const express = () => { let a = []; for (let i = 0; i < 2e3; i++) a = [a]; return a }",
+        "gene 'bad' answered JSON that cannot be read: it is nested too deeply to be read: the limit is some 900 levels\nhelp: answer with less",
+    ),
     "returns too much": ("export const express = () => 'x'.repeat(70e6)", "returned 70,000,002 bytes of JSON; the limit is 67,108,864"),
     "exits": ("export const express = () => process.exit(3)", "called process.exit(3)"),
     "exits with 0": ("export const express = () => process.exit(0)", "called process.exit(0)"),
