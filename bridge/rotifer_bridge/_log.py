@@ -12,10 +12,12 @@ TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["LINE_LIMIT", "RUN_LIMIT", "LogPipe", "dropped_note", "pieces"]
+__all__ = ["LINES_LIMIT", "LINE_LIMIT", "RUN_LIMIT", "LogPipe", "Room", "pieces"]
 
 RUN_LIMIT = 1_048_576
 """How much of one stream is shown of one run, in bytes [ours]; the rest is counted and dropped."""
+LINES_LIMIT = 20_000
+"""The same in lines [ours]: each takes as long to show as some hundred bytes do, be it empty."""
 LINE_LIMIT = 16_384
 """The longest line, in bytes; a longer one is cut into several."""
 _IN_CHARACTER = 3  # bytes that can follow a first one in UTF-8
@@ -24,12 +26,41 @@ _LAST_WORDS = 4_096
 _TURN = 1_048_576
 
 
-def dropped_note(gene: str, shown: int, dropped: int) -> str:
-    """The line in the place of what a gene printed beyond `RUN_LIMIT`."""
-    return (
-        f"... gene '{gene}' printed {shown + dropped:,} bytes; "
-        f"the first {RUN_LIMIT:,} are shown, {dropped:,} dropped"
-    )
+class Room:
+    """What may still be shown of one stream in one run; what is beyond it is counted."""
+
+    def __init__(self) -> None:
+        self._shown = self._lines = self._dropped = 0
+
+    def admit(self, data: bytes) -> bytes:
+        """The beginning of the data that is shown; nothing more once something was dropped."""
+        shown = b""
+        if not self._dropped:
+            shown = data[: RUN_LIMIT - self._shown]
+            left = LINES_LIMIT - self._lines
+            lines = shown.count(b"\n")
+            if lines > left:
+                shown = shown[: len(shown) - len(shown.split(b"\n", left)[left])]
+                lines = left
+            self._shown += len(shown)
+            self._lines += lines
+        self.drop(len(data) - len(shown))
+        return shown
+
+    def drop(self, size: int) -> None:
+        """Count so many bytes that were never looked at."""
+        self._dropped += size
+
+    def note(self, gene: str) -> str | None:
+        """The line in the place of what was dropped; None where nothing was. A new run begins."""
+        shown, dropped = self._shown, self._dropped
+        self._shown = self._lines = self._dropped = 0
+        if not dropped:
+            return None
+        return (
+            f"... gene '{gene}' printed {shown + dropped:,} bytes; the first {shown:,} are shown, "
+            f"{dropped:,} dropped: the limits are {RUN_LIMIT:,} bytes and {LINES_LIMIT:,} lines"
+        )
 
 
 def pieces(line: bytes) -> list[bytes]:
@@ -57,8 +88,7 @@ class LogPipe:
         self._on_line = on_line
         self._rest = b""
         self._tail = b""
-        self._shown = 0
-        self._dropped = 0
+        self._room = Room()
         self._read = 0
         os.set_blocking(fd, False)
 
@@ -84,9 +114,9 @@ class LogPipe:
         if self._rest:
             self._emit(self._rest)
             self._rest = b""
-        if self._dropped:
-            self._on_line(dropped_note(gene, self._shown, self._dropped))
-        self._shown = self._dropped = 0
+        dropped = self._room.note(gene)
+        if dropped is not None:
+            self._on_line(dropped)
 
     def last_words(self) -> str:
         """The end of all that was read, for the message about a death."""
@@ -100,12 +130,7 @@ class LogPipe:
 
     def _take(self, chunk: bytes) -> None:
         self._tail = (self._tail + chunk)[-_LAST_WORDS:]
-        room = RUN_LIMIT - self._shown
-        if len(chunk) > room:
-            self._dropped += len(chunk) - room
-            chunk = chunk[:room]
-        self._shown += len(chunk)
-        *lines, rest = (self._rest + chunk).split(b"\n")
+        *lines, rest = (self._rest + self._room.admit(chunk)).split(b"\n")
         for line in lines:
             self._emit(line)
         if len(rest) > LINE_LIMIT:

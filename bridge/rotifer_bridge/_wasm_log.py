@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rotifer_bridge._log import LINE_LIMIT, RUN_LIMIT, dropped_note, pieces
+from rotifer_bridge._log import LINE_LIMIT, Room, pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,21 +22,20 @@ class LogLines:
     def __init__(self, on_line: Callable[[str], object]) -> None:
         self._on_line = on_line
         self._rest = b""
-        self._shown = 0
-        self._dropped = 0
+        self._room = Room()
 
     def say(self, data: bytes, *, unseen: int = 0) -> None:
         """Whole lines: a message of the gene's, without so many bytes at its end."""
         # The line feed counts: so many empty lines are not for nothing either.
-        taken = self._admit(data + b"\n")
-        self._dropped += unseen
+        taken = self._room.admit(data + b"\n")
+        self._room.drop(unseen)
         if taken:
             for line in taken.removesuffix(b"\n").split(b"\n"):
                 self._emit(line)
 
     def feed(self, data: bytes) -> None:
         """A piece of a stream, which need not end with a line."""
-        *lines, rest = (self._rest + self._admit(data)).split(b"\n")
+        *lines, rest = (self._rest + self._room.admit(data)).split(b"\n")
         for line in lines:
             self._emit(line)
         if len(rest) > LINE_LIMIT:
@@ -50,14 +49,9 @@ class LogLines:
         if self._rest:
             self._emit(self._rest)
             self._rest = b""
-        if self._dropped:
-            self._on_line(dropped_note(gene, self._shown, self._dropped))
-
-    def _admit(self, data: bytes) -> bytes:
-        taken = data[: RUN_LIMIT - self._shown]
-        self._shown += len(taken)
-        self._dropped += len(data) - len(taken)
-        return taken
+        dropped = self._room.note(gene)
+        if dropped is not None:
+            self._on_line(dropped)
 
     def _emit(self, line: bytes) -> None:
         for piece in pieces(line):

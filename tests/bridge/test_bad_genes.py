@@ -190,6 +190,27 @@ def test_a_flood_of_output_is_cut_and_counted(bench):
     assert "gene 'loud' printed 100,000,000 bytes; the first 1,048,576 are shown" in lines[-1]
 
 
+def test_a_flood_of_empty_lines_is_cut_and_counted(bench):
+    """A million lines of nothing: as many are shown as the limit says, the rest is counted."""
+    bench.gene(
+        "loud",
+        {"index.ts": "import fs from 'node:fs'; export function express() { fs.writeSync(1, 'a\\n'); const l = '\\n'.repeat(1e4); for (let i = 0; i < 100; i++) fs.writeSync(1, l); fs.writeSync(1, 'end'); return 1; }"},
+    )  # fmt: skip
+    bench.record(1, genome=["loud"])
+    lines = []
+
+    with bench.project().agent("keeper") as agent:
+        for _ in range(2):
+            assert 1 == agent.run({}, on_log=lambda _, line: lines.append(line)).output
+
+    assert ["a", *[""] * 19_999] == lines[:20_000]
+    assert (
+        "... gene 'loud' printed 1,000,005 bytes; the first 20,001 are shown, 980,004 dropped: "
+        "the limits are 1,048,576 bytes and 20,000 lines"
+    ) == lines[20_000]
+    assert 2 * 20_001 == len(lines)
+
+
 def test_all_that_was_printed_comes_out(bench):
     """More than a pipe holds, printed right before the answer, is not lost."""
     bench.gene(

@@ -18,7 +18,7 @@ from tests import npm
 
 import rotifer_bridge
 import rotifer_engine
-from rotifer_bridge import Project, _agent, _gene, _log, _phenotype, _sandbox, _worker
+from rotifer_bridge import Project, _agent, _gene, _json, _log, _phenotype, _sandbox, _worker
 from rotifer_bridge._cli import _agent_run
 from rotifer_bridge._cli._app import root as commands
 from rotifer_bridge._scaffold import init_project
@@ -224,6 +224,8 @@ FIGURES = {
             f"output | {_worker.MAX_OUTPUT:,} bytes",
             f"`--input` | {_agent_run.INPUT_LIMIT:,} bytes",
             f"{_log.RUN_LIMIT:,} bytes of each",
+            f"{_log.LINES_LIMIT:,} lines",
+            f"{_json.MAX_VALUES:,}",
             f"{_sandbox.HEAP_MIB:,} MiB",
             f"{_gene.BYTES_LIMIT:,} bytes and {_gene.FILES_LIMIT:,} files",
             f"{_phenotype.DEPTH_LIMIT} levels",

@@ -244,6 +244,16 @@ def test_a_flood_of_log_lines(sandbox):
     assert "dropped" in sandbox.logged[-1][1]
 
 
+def test_a_flood_of_empty_log_lines(sandbox):
+    """As many are shown as the limit says; the rest is counted."""
+    body = "(loop (call $log (i32.const 0) (i32.const 0)) (local.set $size (i32.add (local.get $size) (i32.const 1))) (br_if 0 (i32.lt_u (local.get $size) (i32.const 30000)))) (i32.store8 (i32.const 0) (i32.const 55)) (i32.store8 (i32.const 1) (i32.const 0)) (i32.const 0)"
+
+    assert 7 == sandbox.run(express(body, HEAD))
+    lines = [line for _, line in sandbox.logged]
+    assert [""] * 20_000 == lines[:-1]
+    assert "printed 29,998 bytes; the first 20,000 are shown, 9,998 dropped" in lines[-1]
+
+
 @pytest.mark.parametrize("letter", ["ü", "€", "😀"])
 def test_a_log_line_longer_than_what_is_shown(sandbox, letter):
     """It is shown as far as that goes, up to a whole character; the rest is counted."""
