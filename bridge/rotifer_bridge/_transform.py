@@ -19,7 +19,7 @@ from ._failure import is_shortage, unserved
 from ._text import shown_path
 from ._transform_cache import Outcome, load, store
 from ._transformer_start import give_up_ahead
-from .errors import GeneError
+from .errors import GeneError, RunTimedOut
 
 __all__ = ["ReadyFile", "file_url", "ready"]
 
@@ -74,6 +74,7 @@ def ready(
     Raises:
         GeneError: the entry cannot run, with its line and the way out (E0052), or the
             transformation itself did not come to an end.
+        RunTimedOut: compiling took longer than ``time_limit``.
         RunError: this process has no descriptor or process for it.
     """
     if not _is_text(folder):
@@ -188,6 +189,8 @@ def _compile(
     while sources:
         try:
             answers = transform(node, sources, deadline=deadline)
+        except TimeoutError:
+            raise _too_slow(folder, time_limit) from None
         except (OSError, RuntimeError) as error:
             if is_shortage(error):
                 raise unserved(error) from error
@@ -207,6 +210,26 @@ def _compile(
         # What follows a file that broke the compiler is for a new one.
         sources = sources[len(answers) :]
     return outcomes
+
+
+def _too_slow(folder: str, time_limit: float) -> GeneError | RunTimedOut:
+    """The error for sources that were not ready in time: the caller's limit, or ours."""
+    name = os.path.basename(folder)
+    if time_limit < _TIME_LIMIT_S:
+        return RunTimedOut(
+            f"gene '{name}': its sources could not be made ready within {time_limit:g} s, the "
+            "gene's time limit",
+            code="E0052",
+            help="allow more with --time-limit SECONDS (timeLimit over HTTP); once ready, "
+            "they are kept for later runs",
+        )
+    return GeneError(
+        f"gene '{name}': its sources could not be made ready within {_TIME_LIMIT_S:g} s, the limit "
+        "for that",
+        code="E0052",
+        where=folder,
+        help="make them smaller; 'rotifer doctor' says whether Node works",
+    )
 
 
 def _json_outcome(path: str, text: str) -> Outcome:

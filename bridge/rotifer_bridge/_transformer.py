@@ -38,6 +38,7 @@ def transform(node: str, files: list[dict[str, str]], *, deadline: float) -> lis
     Raises:
         NodeError: this Node is too old.
         OSError: Node could not be started.
+        TimeoutError: it did not come to an end before the deadline.
         RuntimeError: it gave no answer; the text says why.
     """
     request = json.dumps({"files": files}).encode()
@@ -49,7 +50,7 @@ def transform(node: str, files: list[dict[str, str]], *, deadline: float) -> lis
         if status != _BAD_OPTION:
             break
     if status is None:
-        raise RuntimeError("Node did not come to an end in time")
+        raise TimeoutError
     raise RuntimeError(f"Node ended with {_ending(status)}: {words or 'it said nothing'}")
 
 

@@ -14,7 +14,7 @@ from tests.held import given_back
 
 from rotifer_bridge import _transform
 from rotifer_bridge._transform import file_url
-from rotifer_bridge.errors import GeneError
+from rotifer_bridge.errors import GeneError, RunTimedOut
 
 # ── what comes out ───────────────────────────────────────────────────────────────────────────────
 
@@ -236,12 +236,24 @@ def test_time_limit(making, monkeypatch, tmp_path):
     making.script(f'echo $$ > "{number}"', "exec sleep 100")
     start = time.monotonic()
 
-    with pytest.raises(GeneError, match="in time"):
+    with pytest.raises(GeneError, match=r"within 0\.5 s, the limit for that"):
         making()
 
     assert time.monotonic() - start < 5
     with pytest.raises(ProcessLookupError):
         os.kill(int(number.read_text()), 0)
+
+
+def test_the_time_limit_of_the_gene(making):
+    """Where the caller's limit is what was too short, it is named, and not Node."""
+    with pytest.raises(RunTimedOut, match=r"within 0\.001 s, the gene's time limit") as caught:
+        making(making.ENUM, time_limit=0.001)
+
+    assert "Node" not in caught.value.render()
+    assert (
+        "\nhelp: allow more with --time-limit SECONDS (timeLimit over HTTP)"
+        in caught.value.render()
+    )
 
 
 def test_no_descriptor_left(making):
