@@ -112,7 +112,9 @@ function serialize(output) {
   if (output === undefined) return { kind: 'undefined' };
   try {
     const json = stringify(output);
-    return json === undefined ? { kind: 'not-json', thrown: `a ${typeof output}` } : { json };
+    if (json !== undefined) return { json };
+    const what = typeof output === 'object' ? 'an object whose toJSON gives nothing' : `a ${typeof output}`;
+    return { kind: 'not-json', thrown: what };
   } catch (thrown) {
     return { kind: 'not-json', thrown };
   }

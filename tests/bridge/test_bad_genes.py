@@ -64,6 +64,7 @@ BAD = {
     "exports express as the default": ("export default function express() {}", "without default"),
     "throws with a cause": ("export const express = () => { throw new Error('outer', { cause: new Error('inner') }) }", "outer (inner)"),
     "refuses": ("export const express = () => ({ __rotifer_error: { code: 'X', message: 'not this' } })", "refused: INVALID_INPUT: not this"),
+    "returns an object that gives nothing": ("export const express = () => ({ toJSON() {} })", "returned what JSON cannot hold: an object whose toJSON gives nothing"),
     "reads a file that could be granted": ("import fs from 'fs'; export const express = () => fs.readFileSync('/etc/hostname', 'utf8')", "or start processes; grant it a file or folder with --allow-read PATH"),
     "reads a file by a relative path": ("import fs from 'fs'; export const express = () => fs.readFileSync('data/a.txt', 'utf8')", "by its absolute path: it works in no folder"),
     "reads a file": ("import fs from 'fs'; export const express = () => fs.readFileSync('/etc/hostname', 'utf8')", "was refused access to"),
