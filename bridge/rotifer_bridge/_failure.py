@@ -7,6 +7,7 @@ import errno
 from rotifer_bridge._json import NotJSON, TooMuch
 from rotifer_bridge._text import shown_path
 from rotifer_bridge.errors import GeneFailed, RunError, RunTimedOut, WorkerDied
+from rotifer_engine.quick import dumps
 
 TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
 if TYPE_CHECKING:
@@ -113,9 +114,22 @@ def is_refusal(output: object) -> bool:
 
 
 def refusal(gene: str, message: object) -> Refused:
-    """The error for an output whose only key is ``__rotifer_error`` (projects §4)."""
+    """The error for an output whose only key is ``__rotifer_error`` (projects §4).
+
+    Args:
+        gene: the gene's name.
+        message: what stands under the key: an object with a ``message``, or the message itself;
+            what is no text is told as JSON, which is what the gene gave.
+    """
     told = message.get("message") if isinstance(message, dict) else message
-    return Refused(f"gene '{gene}' refused: INVALID_INPUT: {told}", code="E0052")
+    help_ = None
+    if told is None:
+        what = dumps(message)
+        told = f"the gene gave no message: {REFUSAL} is {what[:200]}"
+        help_ = f"return {{ {REFUSAL}: {{ message: 'why' }} }}"
+    elif not isinstance(told, str):
+        told = dumps(told)[:_MAX_TEXT]
+    return Refused(f"gene '{gene}' refused: INVALID_INPUT: {told}", code="E0052", help=help_)
 
 
 def unreadable(gene: str, error: NotJSON) -> GeneFailed:
