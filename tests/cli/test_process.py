@@ -190,6 +190,44 @@ def test_ctrl_c_while_modules_are_imported(bench, module):
     assert (130, "", "") == (done.returncode, done.stdout, done.stderr)
 
 
+# Sends the command a signal once it plays the cases.
+SIGNALLED = """
+import os, sys, time
+from rotifer_bridge import _conformance
+
+def signalled(*_, **__):
+    try:
+        os.kill(os.getpid(), sent)
+        time.sleep(30)
+    finally:
+        print("tidied up")
+
+_conformance.check_doors = signalled
+from rotifer_bridge.__main__ import main
+sent = int(sys.argv.pop())
+sys.argv = ["rotifer", "conformance", "--door", "python"]
+main()
+"""
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_to_a_command_that_tidies_up(bench, sent, code):
+    """`conformance` leaves nothing behind, and its exit code tells which signal it was."""
+    done = subprocess.run(
+        [sys.executable, "-c", SIGNALLED, str(int(sent))],
+        cwd=bench.root,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert (code, "tidied up\n", False) == (
+        done.returncode, done.stdout, "Traceback" in done.stderr
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {}])
 def test_colors_only_where_they_are_wanted(bench, env):
     """On a terminal the word error is colored, unless NO_COLOR or TERM=dumb."""

@@ -149,8 +149,9 @@ def invoke(argv: list[str]) -> int:
         raise UsageError(_message(error), help=_help(error, argv)) from None
     except click.ClickException as error:
         raise UsageError(error.format_message()) from None
-    except click.Abort:
-        raise KeyboardInterrupt from None
+    except click.Abort as error:
+        word = error.__cause__  # click raises this in the place of an interrupt
+        raise (word if isinstance(word, KeyboardInterrupt) else KeyboardInterrupt()) from None
     except click.exceptions.Exit as error:
         return error.exit_code
     except SystemExit:

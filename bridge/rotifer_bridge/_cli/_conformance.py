@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from rotifer_bridge._cli._guard import Terminated
 from rotifer_bridge._cli._output import note, say
 
 if TYPE_CHECKING:
@@ -22,12 +23,15 @@ def _orderly() -> Iterator[None]:
     """Let an interrupt come as an exception: a database on a server must not be left behind."""
     import signal
 
-    words = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(word, signal.default_int_handler) for word in words]
+    def terminate(*_: object) -> NoReturn:
+        raise Terminated
+
+    handlers = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: terminate}
+    before = {word: signal.signal(word, handler) for word, handler in handlers.items()}
     try:
         yield
     finally:
-        for word, handler in zip(words, before, strict=True):
+        for word, handler in before.items():
             signal.signal(word, handler)
 
 

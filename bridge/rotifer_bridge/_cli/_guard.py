@@ -10,10 +10,15 @@ from rotifer_bridge._cli._output import OutputError, error_text, write_error
 from rotifer_bridge._text import printable
 from rotifer_bridge.errors import RotiferError
 
-__all__ = ["FAILED", "INTERRUPTED", "guarded"]
+__all__ = ["FAILED", "INTERRUPTED", "Terminated", "guarded"]
 
 FAILED = 1  # projects §3: every failure exits 1 unless said
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+_TERMINATED = 143  # 128 + SIGTERM
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, as an exception: for a command that has something to tidy up."""
 
 
 def guarded(command: Callable[[], int]) -> int:
@@ -45,8 +50,8 @@ def _explained(command: Callable[[], int]) -> int:
         return command()
     except RotiferError as error:
         write_error(error.render())
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    except KeyboardInterrupt as word:
+        return _TERMINATED if isinstance(word, Terminated) else INTERRUPTED
     except RecursionError:
         write_error("error: a value is nested too deeply to be handled")
     except MemoryError:
