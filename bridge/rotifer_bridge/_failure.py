@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EXIT_DISCONNECTED",
+    "NO_MEMORY",
     "REFUSAL",
     "Refused",
     "broken",
@@ -22,6 +23,7 @@ __all__ = [
     "failed",
     "is_refusal",
     "is_shortage",
+    "limits_met",
     "refusal",
     "timed_out",
     "unreadable",
@@ -30,6 +32,8 @@ __all__ = [
 
 REFUSAL = "__rotifer_error"
 """The one key of an output that is no answer (projects §4)."""
+NO_MEMORY = "Fatal process out of memory"
+"""What V8 says where the machine gives it no more, whatever signal it then ends by."""
 EXIT_DISCONNECTED = 113
 """What the shim exits with when the wire breaks (channel.cjs says the same)."""
 
@@ -175,9 +179,40 @@ def death(gene: str, status: int | None, last_words: str, *, limit: int) -> Work
         help_ = "the gene holds more than Node's heap; work on smaller pieces"
     elif "IsFrozen()" in last_words or "SetFlagsFromString" in last_words:
         help_ = "V8's flags are frozen: do without v8.setFlagsFromString"
+    elif status is not None:
+        limits, help_ = limits_met(status, last_words)
+        if NO_MEMORY in last_words:
+            how = "ran out of memory"
+        how += limits
     return WorkerDied(
         f"gene '{gene}': its process {how} before it answered", code="E0052", help=help_
     )
+
+
+def limits_met(status: int, last_words: str) -> tuple[str, str | None]:
+    """By which limits of this process's own (``ulimit``) a Node may have been ended.
+
+    Args:
+        status: its exit code, or the signal that ended it as a negative number.
+        last_words: the end of what it wrote on stderr.
+
+    Returns:
+        The limits, in brackets, to stand behind what became of it, and what to do; ``""`` and None
+        where none is set that could have been it.
+    """
+    from rotifer_bridge._ulimits import memory_limits, time_limits
+
+    if NO_MEMORY in last_words:
+        found = memory_limits()
+        help_ = "raise it: to start, Node takes some 2 GB of addresses (-v) and 600 MB of data (-d)"
+    elif status == -Signals.SIGXCPU:
+        found, help_ = time_limits(), "raise it, or make the gene faster"
+    elif status == -Signals.SIGKILL:
+        found = [*time_limits(), *memory_limits()]
+        help_ = "if it was this that ended it, raise it, or let the gene do with less"
+    else:
+        found, help_ = [], ""
+    return (f" ({', '.join(found)})", help_) if found else ("", None)
 
 
 def timed_out(gene: str, seconds: float) -> RunTimedOut:

@@ -198,7 +198,7 @@ def _compile(
                 f"the sources could not be made ready: {error}",
                 code="E0052",
                 where=folder,
-                help="'rotifer doctor' says whether Node works",
+                help=getattr(error, "help", None) or "'rotifer doctor' says whether Node works",
             ) from error
         for answer in answers:
             path, source = answer["path"], answer.get("source")

@@ -14,13 +14,27 @@ import signal
 import time
 from typing import Any, cast
 
+from rotifer_bridge._failure import NO_MEMORY, limits_met
 from rotifer_bridge._node import Node, old_node, too_old
 from rotifer_bridge._sandbox import DATA_BYTES
 from rotifer_bridge._transformer_start import FLAGS, Transformer, take_ahead
 
-__all__ = ["transform"]
+__all__ = ["Ended", "transform"]
 
 _BAD_OPTION = 9
+
+
+class Ended(RuntimeError):
+    """The compiler's Node ended without an answer; ``str()`` says how.
+
+    Args:
+        message: how.
+        help: what to do, where that is known.
+    """
+
+    def __init__(self, message: str, help: str | None) -> None:  # noqa: A002 - as in `errors`
+        super().__init__(message)
+        self.help = help
 
 
 def transform(node: str, files: list[dict[str, str]], *, deadline: float) -> list[dict[str, Any]]:
@@ -39,6 +53,7 @@ def transform(node: str, files: list[dict[str, str]], *, deadline: float) -> lis
         NodeError: this Node is too old.
         OSError: Node could not be started.
         TimeoutError: it did not come to an end before the deadline.
+        Ended: Node did, without an answer.
         RuntimeError: it gave no answer; the text says why.
     """
     request = json.dumps({"files": files}).encode()
@@ -51,7 +66,10 @@ def transform(node: str, files: list[dict[str, str]], *, deadline: float) -> lis
             break
     if status is None:
         raise TimeoutError
-    raise RuntimeError(f"Node ended with {_ending(status)}: {words or 'it said nothing'}")
+    if NO_MEMORY in words:
+        words = NO_MEMORY
+    limits, help_ = limits_met(status, words)
+    raise Ended(f"Node ended with {_ending(status)}{limits}: {words or 'it said nothing'}", help_)
 
 
 def _outcomes(node: str, answer: bytes) -> list[dict[str, Any]]:

@@ -18,7 +18,9 @@ ROTIFER = [sys.executable, "-m", "rotifer_bridge"]
 @pytest.fixture
 def keeper(bench):
     """A project with one agent of one gene."""
-    bench.gene("g", {"index.ts": "export const express = (x) => ({ got: x });"})
+    bench.gene(
+        "g", {"index.ts": "export const express = (x) => { while (x.loop) {} return { got: x }; };"}
+    )
     bench.record(1, genome=["g"])
     return bench
 
@@ -142,3 +144,24 @@ def test_odd_json_is_refused_with_its_file(keeper):
         assert 1 == done.returncode
         assert "rotifer.json" in done.stderr
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("limit", "cached", "said"),
+    [
+        ("-t 1", True, "was killed by SIGKILL (ulimit -t is 1 s) before it answered"),
+        ("-S -t 1", True, "was killed by SIGXCPU (ulimit -t is 1 s) before it answered"),
+        ("-d 300000", True, "ran out of memory (ulimit -d is 300,000 KiB) before it answered"),
+        ("-v 1000000", False, " (ulimit -v is 1,000,000 KiB): Fatal"),
+    ],
+)
+def test_a_limit_that_ends_node_is_named(keeper, limit, cached, said):
+    """Which it is that is set, its figure, and what to do."""
+    if cached:
+        shell(keeper, "rotifer agent run keeper --input '{}'")
+    done = shell(keeper, f"ulimit {limit}; rotifer agent run keeper --input '{{\"loop\": 1}}'")
+    errors = done.stderr[done.stderr.index("error") :]
+
+    assert 1 == done.returncode
+    assert said in errors
+    assert "raise it" in errors.splitlines()[-1]
