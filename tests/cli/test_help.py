@@ -135,3 +135,29 @@ def test_both_parsers_of_agent_run_know_every_option(option):
 
     assert parse(["name", *words]) is not None
     assert parse(["name"]) != parse(["name", *words])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "agent memory export keeper",
+        "agent memory import keeper",
+        "agent set keeper --data-policy",
+        "compile g --wasm",
+        "wrap g --from-skill",
+        "serve --token-file",
+        "token create --admin --token-file",
+        "token list --token-file",
+        "token revoke 0123456789ab --token-file",
+        "run g --input @",
+        "agent run keeper --input @",
+    ],
+)
+def test_an_empty_name_of_a_file(cli, bench, words):
+    """A variable of the shell's that is not set: said as that, not as a file that is missing."""
+    bench.gene("g")
+    bench.record(1, genome=["g"])
+    done = cli(*words.split(), *([] if words.endswith("@") else [""]))
+
+    assert (1, "") == (done.code, done.out)
+    assert "the name of the file is empty\nhelp: " in done.err

@@ -7,6 +7,7 @@ import sys
 import click
 
 from rotifer_bridge._cli._agent_memory import open_memory, opened
+from rotifer_bridge._cli._file_name import FILE_NAME
 from rotifer_bridge._cli._output import OutputError, need_stdout, note, say
 
 __all__ = ["export_command", "import_command"]
@@ -62,7 +63,7 @@ export_command = click.Command(
     short_help="Write what an agent remembers into a file.",
     params=[
         click.Argument(["name"], metavar="AGENT"),
-        click.Argument(["file"]),
+        click.Argument(["file"], type=FILE_NAME),
         click.Option(["--with-cache"], is_flag=True, help="Take the category CACHE along."),
         click.Option(["--force"], is_flag=True, help="Replace FILE if it is there."),
     ],
@@ -79,7 +80,7 @@ import_command = click.Command(
     short_help="Take an export into an agent's memory.",
     params=[
         click.Argument(["name"], metavar="AGENT"),
-        click.Argument(["file"]),
+        click.Argument(["file"], type=FILE_NAME),
         click.Option(
             ["--replace"],
             is_flag=True,

@@ -277,6 +277,11 @@ def read_input(text: str) -> Any:
         if text == "-":
             what = "the input on standard input"
             data = sys.stdin.buffer.read(INPUT_LIMIT + 1)
+        elif text == "@":
+            raise UsageError(
+                "--input @: the name of the file is empty",
+                help="put it right behind the sign: --input @file.json",
+            )
         elif text.startswith("@"):
             what = f"the input in {text[1:]}"
             with open(text[1:], "rb") as file:

@@ -13,6 +13,7 @@ from rotifer_bridge._cli._agent_create import (
     QUOTA_HELP,
     composition_value,
 )
+from rotifer_bridge._cli._file_name import FILE_NAME
 from rotifer_bridge._cli._genes_option import GenesCommand, genes_option
 from rotifer_bridge._cli._grant_options import grant_options, granted
 from rotifer_bridge._cli._output import say, warn
@@ -141,6 +142,7 @@ command = GenesCommand(
         click.Option(["--memory-quota"], metavar="SIZE", help=QUOTA_HELP),
         click.Option(
             ["--data-policy"],
+            type=FILE_NAME,
             metavar="FILE",
             help="A JSON file with maxRetentionDays, autoDeleteOnTermination and "
             "anonymizationSupported; - reads it from standard input.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from rotifer_bridge._cli._file_name import FILE_NAME
 from rotifer_bridge._cli._output import say, warn
 
 __all__ = ["command"]
@@ -46,7 +47,9 @@ command = click.Command(
     params=[
         click.Argument(["gene"]),
         click.Option(["--check"], is_flag=True, help="Only look; write nothing."),
-        click.Option(["--wasm"], metavar="FILE", help="The module that the gene is."),
+        click.Option(
+            ["--wasm"], type=FILE_NAME, metavar="FILE", help="The module that the gene is."
+        ),
         click.Option(
             ["--lang", "language"],
             type=click.Choice(["ts", "wasm"]),

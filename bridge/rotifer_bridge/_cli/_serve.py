@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rotifer_bridge._cli._file_name import FILE_NAME
 from rotifer_bridge._cli._output import flush, note, say, warn
 from rotifer_bridge.errors import UsageError
 
@@ -92,6 +93,7 @@ command = click.Command(
         ),
         click.Option(
             ["--token-file"],
+            type=FILE_NAME,
             metavar="FILE",
             help="The tokens file to use.  [default: the project's .rotifer/tokens.json]",
         ),

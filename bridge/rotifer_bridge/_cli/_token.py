@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rotifer_bridge._cli._file_name import FILE_NAME
 from rotifer_bridge._cli._output import OutputError, flush, need_stdout, note, say, warn
 from rotifer_bridge._names import check_domain, shown
 from rotifer_bridge.errors import RotiferError, UsageError
@@ -240,7 +241,7 @@ def _option(*names: str, **settings: Any) -> click.Option:
     return click.Option([*names], **settings)
 
 
-_TOKEN_FILE = _option("--token-file", metavar="FILE", help=_FILE_HELP)
+_TOKEN_FILE = _option("--token-file", type=FILE_NAME, metavar="FILE", help=_FILE_HELP)
 
 create_command = click.Command(
     "create",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from rotifer_bridge._cli._file_name import FILE_NAME
 from rotifer_bridge._cli._output import say, warn
 from rotifer_bridge._phenotype import FIDELITIES
 
@@ -46,6 +47,7 @@ command = click.Command(
         ),
         click.Option(
             ["--from-skill"],
+            type=FILE_NAME,
             metavar="PATH",
             help="Make the gene from a SKILL.md, or from the folder that holds it.",
         ),
