@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 
     from rotifer_engine import AgentMemory, Caller, Entry
 
-__all__ = ["MEMORY_OPS", "ClosedDoor", "Door", "Reply", "failure"]
+__all__ = ["MEMORY_OPS", "NO_AGENT", "ClosedDoor", "Door", "Reply", "failure"]
 
 MEMORY_OPS = frozenset({"read", "write", "query", "delete"})
 
 Reply = tuple[bytes, ...]
 """The parts of a reply: the JSON line with its line feed, and the bytes behind it."""
 
-_NO_AGENT = "no agent runs this gene, so it has no memory"
+NO_AGENT = "no agent runs this gene, so it has no memory"
+"""What a gene is told of a memory call without an agent."""
 _NULL: Reply = (b'{"entry":null}\n',)
 
 
@@ -42,7 +43,7 @@ class ClosedDoor:
 
     def answer(self, op: str, request: object, value: bytes, *, live: bool) -> Reply:  # noqa: ARG002 - as Door has it
         """The same answer to everything (memory §12)."""
-        return failure("MEMORY_ACCESS_DENIED", _NO_AGENT)
+        return failure("MEMORY_ACCESS_DENIED", NO_AGENT)
 
     def perform(self, op: str, request: object, value: object = ABSENT) -> NoReturn:  # noqa: ARG002 - as Door has it
         """The same refusal of everything, as Python has it.
@@ -50,7 +51,7 @@ class ClosedDoor:
         Raises:
             AccessDenied: always.
         """
-        raise AccessDenied(_NO_AGENT)
+        raise AccessDenied(NO_AGENT)
 
 
 class Door:

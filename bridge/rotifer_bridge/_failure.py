@@ -69,8 +69,7 @@ def failed(gene: str, folder: str, kind: str, error: Any, *, limit: int) -> Gene
         message = f"gene '{gene}' threw {thrown}"
         if told.get("code") and name in {"MemoryError", "NetworkGatewayError"}:
             message = f"gene '{gene}' threw {name} {told['code']}: {text}"
-            if "is not in the gene's network.allowedDomains" in text:
-                help_ = "add the host there, in phenotype.json, or grant it with --allow-net HOST"
+            help_ = _remedy(gene, text)
     elif kind == "load":
         fault = told.get("fault")
         if isinstance(fault, dict):
@@ -110,6 +109,20 @@ def failed(gene: str, folder: str, kind: str, error: Any, *, limit: int) -> Gene
     else:
         message = f"gene '{gene}' failed: {kind[:40]}"
     return GeneFailed(message, code="E0052", where=_where(stack, folder), help=help_)
+
+
+def _remedy(gene: str, text: str) -> str | None:
+    """What to do about an error of ours that the gene let pass, by its words; None: nothing."""
+    from rotifer_bridge._door import NO_AGENT
+
+    if "is not in the gene's network.allowedDomains" in text:
+        return "add the host there, in phenotype.json, or grant it with --allow-net HOST"
+    if text == NO_AGENT:
+        return (
+            f"let an agent run it: 'rotifer agent create NAME -g {gene}', then "
+            f"'rotifer agent run NAME'; in 'rotifer test {gene}' it has a memory, too"
+        )
+    return None
 
 
 def is_refusal(output: object) -> bool:

@@ -101,6 +101,19 @@ def test_the_first_agent_remembers(cli, bench, monkeypatch):
     assert "Hello again, Ada!" in cli("agent", "run", "hello", "--input", "{}").out
 
 
+def test_the_first_gene_without_an_agent(cli, bench, monkeypatch):
+    """It has no memory then: the error says what gives it one, and that works."""
+    cli("init", "mine")
+    monkeypatch.chdir(bench.path("work/mine"))
+    done = cli("run", "hello-world")
+
+    assert 1 == done.code
+    assert "MEMORY_ACCESS_DENIED: no agent runs this gene, so it has no memory\n" in done.err
+    assert "help: let an agent run it: 'rotifer agent create NAME -g hello-world'" in done.err
+    assert 0 == cli("agent", "create", "hello", "-g", "hello-world").code
+    assert 0 == cli("agent", "run", "hello").code
+
+
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
