@@ -16,6 +16,7 @@ from rotifer_bridge._now import now_text
 from rotifer_bridge._record import (
     AgentRecord,
     FaultyRecord,
+    NameTaken,
     new_record,
     save_record,
     unreadable,
@@ -242,14 +243,14 @@ def _refuse_duplicate(project: Project, name: str) -> list[str]:
     listed = list(project.records())
     for record in listed:
         if isinstance(record, AgentRecord) and record.name == name:
-            raise AgentError(
+            raise NameTaken(
                 f"an agent named {shown(name)} exists already",
                 where=record.path,
                 help=f"'rotifer agent set {name}' changes it, 'rotifer agent delete {name}' "
                 "deletes it with all that it remembers; or choose another name",
             )
         if isinstance(record, FaultyRecord) and record.name == name:
-            raise AgentError(
+            raise NameTaken(
                 f"an agent named {shown(name)} exists already, and its record is faulty: "
                 f"{record.message}",
                 where=record.where,

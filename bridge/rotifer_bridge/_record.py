@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AgentRecord",
     "FaultyRecord",
+    "NameTaken",
     "duplicate_names",
     "find_record",
     "load_record",
@@ -70,6 +71,10 @@ class FaultyRecord(AgentError):
         super().__init__(error.message, where=path, help=error.help or _REMEDY)
         self.name = name
         """None where it cannot be read, or names nobody."""
+
+
+class NameTaken(AgentError):
+    """A new agent's name that another one has, if only in a record that cannot be used."""
 
 
 def new_record(

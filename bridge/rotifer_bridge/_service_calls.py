@@ -143,7 +143,8 @@ CALLS: tuple[Call, ...] = (
     ),
     Call(
         "POST", "/agents", "createAgent", ("deployer",), "read", agents.create,
-        "CreatedAgent", ("E0040", "PROJECT_ERROR"), "Make an agent from genes of the project.",
+        "CreatedAgent", ("E0040", "NAME_TAKEN", "PROJECT_ERROR"),
+        "Make an agent from genes of the project.",
         takes="NewAgent", status=201,
     ),
     Call(

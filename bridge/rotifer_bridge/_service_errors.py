@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from rotifer_bridge._record import FaultyRecord
+from rotifer_bridge._record import FaultyRecord, NameTaken
 from rotifer_bridge.errors import (
     AgentError,
     GeneError,
@@ -49,6 +49,7 @@ SERVICE_CODES: dict[str, Code] = {
     "NOT_FOUND": Code(404, "there is no such address"),
     "METHOD_NOT_ALLOWED": Code(405, "the address does not take this method"),
     "REQUEST_TIMEOUT": Code(408, "the request did not arrive in time"),
+    "NAME_TAKEN": Code(409, "there is an agent of this name already"),
     "BODY_TOO_LARGE": Code(413, "the body is over the limit"),
     "WRONG_HOST": Code(421, "the Host header does not name this machine"),
     "INTERNAL_ERROR": Code(500, "a fault of the service's own; its log has more"),
@@ -130,6 +131,8 @@ def _code_of(error: RotiferError) -> str:
         return "TIMED_OUT"
     if isinstance(error, FaultyRecord):
         return "PROJECT_ERROR"
+    if isinstance(error, NameTaken):
+        return "NAME_TAKEN"
     if isinstance(error, UsageError):
         return "INVALID_REQUEST"
     if error.code in RUN_CODES:

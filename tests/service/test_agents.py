@@ -41,7 +41,6 @@ def test_agents_are_listed_and_made(cell):
         ({"genes": ["notes"]}, "INVALID_REQUEST"),
         ({"name": "x"}, "INVALID_REQUEST"),
         ({"name": "../x", "genes": ["notes"]}, "INVALID_REQUEST"),
-        ({"name": "keeper", "genes": ["notes"]}, "INVALID_REQUEST"),
         ({"name": "x", "genes": []}, "INVALID_REQUEST"),
         ({"name": "x", "genes": "notes"}, "INVALID_REQUEST"),
         ({"name": "x", "genes": [5]}, "INVALID_REQUEST"),
@@ -60,6 +59,18 @@ def test_a_bad_agent_is_not_made(ask, shared, fields, code):
 
     assert (400, code) == (answer.status, answer.code)
     assert 2 == len(ask("GET", "/agents", token=shared.deployer).value["agents"])
+
+
+def test_the_name_of_an_agent_is_taken(cell):
+    """409, whether the record that has the name can be used or not, and nothing is made."""
+    cell.bench.record(3, "broken", ("notes",), memoryQuotaBytes="much")
+    ask = cell.serve().ask
+    for name in ("keeper", "broken"):
+        answer = ask("POST", "/agents", {"name": name, "genes": ["notes"]}, cell.deployer)
+        assert (409, "NAME_TAKEN") == (answer.status, answer.code)
+        assert f"an agent named '{name}' exists already" in answer.message
+
+    assert 2 == len(ask("GET", "/agents", token=cell.deployer).value["agents"])
 
 
 def test_a_run_gives_what_the_command_gives(ask, shared):
