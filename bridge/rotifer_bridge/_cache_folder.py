@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 
 __all__ = ["MAX_BYTES", "MODULE", "READY", "keep", "kept"]
 
@@ -17,6 +18,7 @@ READY = ".ready"
 MODULE = ".module"
 """WASM modules made ready for wasmtime (`_wasm_cache`)."""
 _ASIDE = ".tmp"
+_ASIDE_NS = 3_600 * 10**9  # no writer takes so long: whoever left it was killed
 MAX_BYTES = 64 * 1024 * 1024
 """What the whole cache may take on the disk."""
 
@@ -84,11 +86,15 @@ def _put(folder: int, name: str, data: bytes) -> None:
 
 
 def _prune(folder: int) -> None:
-    """Remove the oldest files, and what crashed writers left, until the rest fits."""
+    """Remove what crashed writers left, and the oldest files until the rest fits."""
     found: list[tuple[int, int, str]] = []
+    long_ago = time.time_ns() - _ASIDE_NS
     for name in os.listdir(folder):
         if name.endswith((READY, MODULE, _ASIDE)):
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if name.endswith(_ASIDE) and status.st_mtime_ns < long_ago:
+                os.unlink(name, dir_fd=folder)
+                continue
             found.append((status.st_mtime_ns, status.st_size, name))
     total = sum(size for _, size, _ in found)
     for _, size, name in sorted(found):

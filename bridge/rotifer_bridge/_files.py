@@ -16,7 +16,9 @@ from contextlib import contextmanager, suppress
 from rotifer_bridge.errors import ProjectError
 
 __all__ = [
+    "DRAFT_SECONDS",
     "TooManyFiles",
+    "clear_drafts",
     "list_folder",
     "lock_folder",
     "make_private_dir",
@@ -29,6 +31,8 @@ __all__ = [
 
 PRIVATE_DIR = 0o700
 PRIVATE_FILE = 0o600
+DRAFT_SECONDS = 3_600
+"""How old a draft must be for its writer to have been killed [ours]: none takes so long."""
 LOCK_TIMEOUT = 5.0  # seconds, as the database's
 _UNNAMED: int = getattr(os, "O_TMPFILE", 0)
 _OPEN_FILES = "/proc/self/fd"
@@ -157,6 +161,32 @@ def name_draft(fd: int, path: str) -> None:
         os.link(str(fd), path, src_dir_fd=folder, follow_symlinks=True)
     finally:
         os.close(folder)
+
+
+def clear_drafts(folder: str, beginning: str, end: str) -> None:
+    """Remove what writers that were killed left: their drafts, once they are old.
+
+    Args:
+        folder: where they lie; nothing below it is looked at.
+        beginning: of a draft's name; digits follow, the writer's process id.
+        end: of the name.
+    """
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in names:
+        middle = name.removeprefix(beginning).removesuffix(end)
+        if name != f"{beginning}{middle}{end}" or not (middle.isascii() and middle.isdecimal()):
+            continue
+        path = os.path.join(folder, name)
+        with suppress(OSError):  # another one clears it, or it is not ours to clear
+            status = os.lstat(path)
+            old = time.time() - status.st_mtime > DRAFT_SECONDS
+            if old and stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid():
+                import shutil
+
+                shutil.rmtree(path, ignore_errors=True)
 
 
 @contextmanager

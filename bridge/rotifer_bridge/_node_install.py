@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 
-from rotifer_bridge._files import refuse_link
+from rotifer_bridge._files import clear_drafts, refuse_link
 from rotifer_bridge._node import MINIMUM, too_old
 from rotifer_bridge._project import Project
 from rotifer_bridge._text import printable
@@ -46,6 +46,8 @@ def install_node(
     project.make_state_dirs()
     refuse_link(project.node_dir)
     draft = f"{project.node_dir}.{os.getpid()}.tmp"
+    place, name = os.path.split(project.node_dir)
+    clear_drafts(place, f"{name}.", ".tmp")
     try:
         _download(draft, version.removeprefix("v"), mirror)
         found = node_version(os.path.join(draft, "bin", "node"))
@@ -59,6 +61,7 @@ def install_node(
             os.rename(project.node_dir, old)
         os.rename(draft, project.node_dir)
         shutil.rmtree(old, ignore_errors=True)
+        clear_drafts(place, f"{name}.", ".tmp.old")  # not before: it may be the only whole one
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return found

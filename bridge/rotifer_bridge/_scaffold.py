@@ -6,7 +6,7 @@ import os
 import shutil
 from typing import Any
 
-from rotifer_bridge._files import PRIVATE_DIR, write_atomic
+from rotifer_bridge._files import PRIVATE_DIR, clear_drafts, write_atomic
 from rotifer_bridge._json import dump_pretty
 from rotifer_bridge._names import check_domain, shown
 from rotifer_bridge._project import CONFIG_FILE, Project
@@ -84,9 +84,11 @@ def init_project(
             help="choose another name, or remove it first",
         )
     # Built beside its place and moved there: what stops half-way leaves no half project.
-    draft = os.path.join(os.path.dirname(folder), f".{name}.{os.getpid()}.tmp")
+    beside = os.path.dirname(folder)
+    draft = os.path.join(beside, f".{name}.{os.getpid()}.tmp")
+    clear_drafts(beside, f".{name}.", ".tmp")
     try:
-        os.makedirs(os.path.dirname(folder), exist_ok=True)
+        os.makedirs(beside, exist_ok=True)
         os.mkdir(draft)
         try:
             _fill(draft, name, domain)

@@ -223,3 +223,17 @@ def test_quick_when_kept(making):
 
     assert "[]" == done.stdout.strip()
     assert 1 == making.starts
+
+
+def test_what_a_killed_writer_left(making):
+    """It goes with the next outcome that is kept, once it is old."""
+    making()
+    for name, when in (("aa-11.tmp", 1), ("bb-22.tmp", None), ("cc.else", 1)):
+        (making.cache / name).write_bytes(b"half")
+        if when is not None:
+            os.utime(making.cache / name, (when, when))
+
+    making(making.ENUM)
+
+    left = {path.name for path in making.cache.iterdir() if path.suffix != ".ready"}
+    assert {"bb-22.tmp", "cc.else"} == left

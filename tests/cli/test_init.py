@@ -85,6 +85,20 @@ def test_a_hybrid_first_gene(cli, bench):
     assert [] == phenotype["network"]["allowedDomains"]
 
 
+def test_what_a_killed_init_left(cli, bench):
+    """Its draft goes with the next init of that name, once it is old; nothing else does."""
+    names = (".mine.17.tmp", ".mine.18.tmp", ".other.17.tmp", ".mine.tmp", ".mine.x.tmp")
+    for name in names:
+        bench.put(f"work/{name}/genes/g/index.ts", "")
+        if name != ".mine.18.tmp":
+            os.utime(bench.path("work", name), (1, 1))
+    os.symlink("/", bench.path("work/.mine.19.tmp"))
+    os.utime(bench.path("work/.mine.19.tmp"), (1, 1), follow_symlinks=False)
+
+    assert 0 == cli("init", "mine").code
+    assert sorted([*names[1:], ".mine.19.tmp", "mine"]) == sorted(os.listdir(bench.path("work")))
+
+
 def test_a_path_with_parents(cli, bench):
     """Parents are made; the last part is the name."""
     assert 0 == cli("init", "some/where/mine").code

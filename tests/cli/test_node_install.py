@@ -74,6 +74,21 @@ def node(bench):
     return bench.path(".rotifer", "node", "bin", "node")
 
 
+def test_what_a_killed_install_left(cli, bench, mirror):
+    """Its draft goes with the next install, once it is old; so does the Node it had set aside."""
+    for name in ("node.17.tmp", "node.17.tmp.old", "node.18.tmp"):
+        bench.put(f".rotifer/{name}/bin/node", "")
+        if "18" not in name:
+            os.utime(bench.path(".rotifer", name), (1, 1))
+    cli("node", "install", "--version", "9.9.9", "--mirror", mirror)
+    left = set(os.listdir(bench.path(".rotifer")))
+    assert "node.17.tmp.old" in left  # that install failed: it may be the only whole Node
+
+    assert 0 == cli("node", "install", "--version", "24.99.0", "--mirror", mirror).code
+    assert {"node", "node.18.tmp"} == {n for n in os.listdir(bench.path(".rotifer")) if "node" in n}
+    assert "node.17.tmp" not in left
+
+
 def test_installed(cli, bench, mirror):
     """The Node is in its place, and nothing else is left there."""
     done = cli("node", "install", "--version", "24.99.0", "--mirror", mirror)
