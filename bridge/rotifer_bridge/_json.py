@@ -19,8 +19,8 @@ MAX_VALUES = 1_000_000
 """The most values in a text, every name of a field counted as one, too [ours].
 
 While Python reads or writes them, no other thread of the process has a turn, and no gene's time
-limit holds; and they take up to thirty times the bytes of their text. As many as this are half a
-second at the very worst (500,000 fields of different names); four times as many were three.
+limit holds; and they take up to thirty times the bytes of their text. As many as this are some
+half a second at the worst (500,000 fields of different names); four times as many were three.
 """
 _LEVELS = 900  # Python reads to 1,000, less those of its own calls
 # Possessive: what is remembered to go back to would be larger than all that is read.
