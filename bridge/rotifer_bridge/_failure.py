@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 
 from rotifer_bridge._json import NotJSON, TooMuch
+from rotifer_bridge._spawn import SIGKILL
 from rotifer_bridge._text import shown_path
 from rotifer_bridge.errors import GeneFailed, RunError, RunTimedOut, WorkerDied
 from rotifer_engine.quick import dumps
@@ -30,6 +31,7 @@ __all__ = [
     "unserved",
 ]
 
+_SIGXCPU = 24  # on Linux
 REFUSAL = "__rotifer_error"
 """The one key of an output that is no answer (projects §4)."""
 NO_MEMORY = "Fatal process out of memory"
@@ -218,9 +220,9 @@ def limits_met(status: int, last_words: str) -> tuple[str, str | None]:
     if NO_MEMORY in last_words:
         found = memory_limits()
         help_ = "raise it: to start, Node takes some 2 GB of addresses (-v) and 600 MB of data (-d)"
-    elif status == -Signals.SIGXCPU:
+    elif status == -_SIGXCPU:
         found, help_ = time_limits(), "raise it, or make the gene faster"
-    elif status == -Signals.SIGKILL:
+    elif status == -SIGKILL:
         found = [*time_limits(), *memory_limits()]
         help_ = "if it was this that ended it, raise it, or let the gene do with less"
     else:

@@ -322,7 +322,7 @@ ENDS = {
     "gives back 1 GB": End("return ['x'.repeat(2 ** 29 - 30), 'x'.repeat(2 ** 29 - 30)]", "returned|too large|JSON|limit|ran out of memory"),
     "gives back 100 MB": End("return 'x'.repeat(1e8)", "the limit is"),
     "gives back millions of lists": End("return Array.from({ length: 1e6 + 1 }, () => [])", "more values and names of fields than can be read: the limit is 1,000,000"),
-    "gives back millions of fields": End("const all = {}; for (let i = 0; i <= 5e5; i++) all[i] = null; return all", "more values and names of fields than can be read: the limit is 1,000,000"),
+    "gives back millions of fields": End("const all = {}; for (let i = 0; i <= 8e5; i++) all[i] = null; return all", "more values and names of fields than can be read: the limit is 1,000,000"),
     "gives back deep JSON": End("let deep = []; for (let i = 0; i < 1e6; i++) deep = [deep]; return deep", "JSON"),
     "gives back deeper JSON than Python reads": End("return JSON.rawJSON ? Object.assign([], { toJSON: () => { let deep = []; for (let i = 0; i < 3e3; i++) deep = [deep]; return deep; } }) : null", "JSON|nested"),
 }  # fmt: skip
