@@ -18,7 +18,7 @@ __all__ = ["MAX_VALUES", "NotJSON", "TooMuch", "dump_pretty", "kind_of", "parse_
 MAX_VALUES = 1_000_000
 """The most values in a text [ours]: arrays, objects, strings, and the names of fields.
 
-Four numbers, booleans or nulls count for one of them: that is how they compare in time and memory.
+Two numbers, booleans or nulls count for one of them: that is how they compare in time and memory.
 While Python reads or writes them, no other thread of the process has a turn, and no gene's time
 limit holds; and they take up to thirty times the bytes of their text. As many as this are some
 half a second at the worst (500,000 fields of different names); four times as many were three.
@@ -99,7 +99,7 @@ def parse_json(data: bytes | str, *, once: bool = False) -> Any:
     if len(text) > MAX_VALUES and _count(text) > MAX_VALUES:
         raise TooMuch(
             "it has more values and names of fields than can be read: "
-            f"the limit is {MAX_VALUES:,}, four numbers counted for one"
+            f"the limit is {MAX_VALUES:,}, two numbers counted for one"
         )
     try:
         return (_decode_strictly if once else _decode)(text)
@@ -144,7 +144,7 @@ def _signs(text: str) -> int:
     inner = sum(map(text.count, ",[{:")) - text.count("[]") - text.count("{}")
     # All but the outermost of what is no number, boolean or null.
     large = max(0, text.count("[") + text.count("{") + text.count('"') // 2 - 1)
-    return large + -(-max(0, inner - large) // 4)
+    return large + -(-max(0, inner - large) // 2)
 
 
 def kind_of(value: object) -> str:

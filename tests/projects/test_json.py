@@ -13,18 +13,18 @@ from rotifer_bridge._json import NotJSON, parse_json
     [
         ("[[],[],[],[]]", 4),
         ('["a","b","c"]', 3),
-        ('{"a":null,"b":1,"c":true}', 4),  # three names, and three that count for one
+        ('{"a":null,"b":1,"c":true}', 5),  # three names, and three that count for two
         ('{ "a" \t:null, "b"\n: 1.5 }', 3),
         ('{"a":{"b":[]}}', 4),
         (r'["[{:\"[{:,\\","\"\"\"\""]', 2),  # what stands in strings is text
         (r'["\\","\"",",,,,,,,,,"]', 3),
-        ("[1,2,3,4,5,6,7,8,9]", 3),
-        ("[true,false,null,1.5e300]", 1),
+        ("[1,2,3,4,5,6,7,8,9]", 5),
+        ("[true,false,null,1.5e300]", 2),
         ("[[[[1]]]]", 4),
     ],
 )
 def test_everything_that_takes_memory_is_counted(monkeypatch, text, count):
-    """Values, and the names of fields, four numbers for one: as many as the limit are read, one more is refused."""
+    """Values, and the names of fields, two numbers for one: as many as the limit are read, one more is refused."""
     monkeypatch.setattr(_json, "MAX_VALUES", count)
     parse_json(text)
 
