@@ -15,6 +15,7 @@ import time
 __all__ = ["FileSystem"]
 
 _LOCK_POLL_S = 0.001
+_CAREFUL = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK  # a link, a child, a pipe without an end
 
 
 class FileSystem:
@@ -39,7 +40,7 @@ class FileSystem:
         Raises:
             OSError: among others when the path is a symbolic link or no regular file.
         """
-        flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+        flags = os.O_RDWR | os.O_APPEND | _CAREFUL
         try:
             fd = os.open(path, flags)
         except FileNotFoundError:
@@ -47,13 +48,18 @@ class FileSystem:
                 raise
             fd = os.open(path, flags | os.O_CREAT, 0o600)
             self.sync_dir(os.path.dirname(path) or ".")
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            os.close(fd)
-            raise OSError(errno.EINVAL, "not a regular file", path)
-        if status.st_mode & 0o077 and status.st_uid == os.geteuid():
-            os.fchmod(fd, stat.S_IMODE(status.st_mode) & 0o700)
-        return fd
+        return _regular(fd, path)
+
+    def open_to_read(self, path: str) -> int:
+        """Open a regular file that is there: whoever may read it need not be allowed to write.
+
+        Returns:
+            A descriptor that is not inherited.
+
+        Raises:
+            OSError: among others when the path is a symbolic link or no regular file.
+        """
+        return _regular(os.open(path, os.O_RDONLY | _CAREFUL), path)
 
     def create_private(self, path: str) -> bool:
         """Make an empty file with mode 0600 if there is none; say whether it was made."""
@@ -105,6 +111,10 @@ class FileSystem:
         view = memoryview(data)
         while view:
             view = view[os.write(fd, view) :]
+
+    def cut(self, fd: int, size: int) -> None:
+        """Take off what stands behind the first ``size`` bytes."""
+        os.ftruncate(fd, size)
 
     def sync(self, fd: int) -> None:
         """Return when the file's contents are on the disk."""
@@ -162,3 +172,14 @@ class FileSystem:
             os.unlink(temporary)
             raise
         self.sync_dir(os.path.dirname(path) or ".")
+
+
+def _regular(fd: int, path: str) -> int:
+    """The descriptor, if it is one of a regular file; if that is ours, it is closed to others."""
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    if status.st_mode & 0o077 and status.st_uid == os.geteuid():
+        os.fchmod(fd, stat.S_IMODE(status.st_mode) & 0o700)
+    return fd

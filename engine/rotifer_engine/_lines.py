@@ -1,9 +1,9 @@
 """Files of one JSON object a line, appended to by many threads and processes (memory §9).
 
 One whole line per append, under a lock that all processes share: lines never interleave. A torn
-last line, left by a crash, is ended first, so that the next good record is not swallowed. The
-file may be rotated from outside (renamed, while holding the same lock): the next append sees
-that the name no longer leads to the open file, and opens the new one.
+last line, left by a crash, is ended first, so that the next good record is not swallowed; a full
+disk leaves none. The file may be rotated from outside (renamed, while holding the same lock): the
+next append sees that the name no longer leads to the open file, and opens the new one.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from rotifer_engine._files import FileSystem
 
@@ -62,11 +63,12 @@ class LineFile:
             The size of the file afterwards.
 
         Raises:
-            OSError: they could not all be written; part of them may be in the file.
+            OSError: they could not all be written; some of them may be in the file, each whole.
         """
         self._leave_parent()
         with self._thread_lock:
             fd = self._locked()
+            before = -1
             try:
                 size = before = self._files.size(fd)
                 torn = size > 0 and self._files.read_at(fd, size - 1, 1) != b"\n"
@@ -90,11 +92,30 @@ class LineFile:
             except BaseException:
                 # What the file holds now is not known, so nothing known about it is kept.
                 self._fd = None
-                self._files.close(fd)
+                try:
+                    self._cut_half_line(fd, before)
+                finally:
+                    self._files.close(fd)
                 raise
             finally:
                 if self._fd is not None:
                     self._files.unlock(fd)
+
+    def _cut_half_line(self, fd: int, before: int) -> None:
+        """Take off the half of a line that a full disk took of what was appended.
+
+        Args:
+            fd: the file, locked still.
+            before: its size before the append; -1 where that is not known.
+        """
+        with suppress(OSError):  # the next append starts on a fresh line then, too
+            size = self._files.size(fd)
+            start = max(before, size - _CHUNK)
+            if 0 <= before < size:
+                tail = self._files.read_at(fd, start, size - start)
+                end = tail.rfind(b"\n") + 1
+                if end < len(tail) and (end or start == before):
+                    self._files.cut(fd, start + end)
 
     def _locked(self) -> int:
         """The descriptor of the file that the path names now, locked."""

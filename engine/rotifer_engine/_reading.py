@@ -47,7 +47,7 @@ class LineReader(Closing):
 
     def __init__(self, path: str, files: FileSystem) -> None:
         self._files = files
-        self._fd = files.open_private(path, create=False)
+        self._fd = files.open_to_read(path)
         try:
             self.size = files.size(self._fd)
         except BaseException:

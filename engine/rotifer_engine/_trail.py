@@ -77,7 +77,7 @@ class FileTrail:
     def _opened(self) -> bool:
         if self._fd is None:
             try:
-                self._fd = self._files.open_private(self._path, create=False)
+                self._fd = self._files.open_to_read(self._path)
             except FileNotFoundError:
                 return False
             self._offset = 0

@@ -162,3 +162,119 @@ def test_the_lock_is_held_until_the_lines_are_on_the_disk(path):
     lines.close()
 
     assert [*["taken"] * 3, "free", *["taken"] * 4, "free"] == tried
+
+
+class Full(Counting):
+    """A disk that takes so many bytes more; `cut` can fail as well."""
+
+    room = 1_000_000
+    may_cut = True
+
+    def append(self, fd, data):
+        """Write what there is room for."""
+        part, self.room = data[: self.room], max(0, self.room - len(data))
+        os.write(fd, part)
+        if len(part) < len(data):
+            raise OSError(28, "No space left on device")
+
+    def cut(self, fd, size):
+        """Cut, if it may."""
+        if not self.may_cut:
+            raise OSError(5, "Input/output error")
+        super().cut(fd, size)
+
+
+@pytest.mark.parametrize(
+    ("room", "left"),
+    [(0, b"old\n"), (3, b"old\n"), (5, b"old\n"), (6, b"old\nfirst\n"), (9, b"old\nfirst\n")],
+)
+def test_a_full_disk_leaves_no_half_line(path, room, left):
+    """What is left are whole lines, and the next append is as it would have been."""
+    files = Full()
+    lines = LineFile(path, files, durable=True, lock_timeout_ms=5_000)
+    lines.append(lambda _fd, _size: ["old"])
+    files.room = room
+    with pytest.raises(OSError, match="No space"):
+        lines.append(lambda _fd, _size: ["first", "second"])
+    assert left == read(path)
+
+    files.room = 1_000
+    lines.append(lambda _fd, _size: ["third"])
+    lines.close()
+
+    assert left + b"third\n" == read(path)
+
+
+def test_a_half_line_that_cannot_be_cut_off(path):
+    """It stays, and the next line starts on a fresh one."""
+    files = Full()
+    files.room, files.may_cut = 3, False
+    lines = LineFile(path, files, durable=True, lock_timeout_ms=5_000)
+    with pytest.raises(OSError, match="No space"):
+        lines.append(lambda _fd, _size: ["first"])
+    files.room = 1_000
+    lines.append(lambda _fd, _size: ["second"])
+    lines.close()
+
+    assert b"fir\nsecond\n" == read(path)
+
+
+def test_a_torn_line_of_somebody_else_is_not_cut(path):
+    """Only what this append left is taken off again."""
+    files = Full()
+    lines = LineFile(path, files, durable=True, lock_timeout_ms=5_000)
+    lines.append(lambda _fd, _size: ["old"])
+    with open(path, "ab") as file:
+        file.write(b"torn")
+    files.room = 4
+    with pytest.raises(OSError, match="No space"):
+        lines.append(lambda _fd, _size: ["first"])
+    lines.close()
+
+    assert b"old\ntorn\n" == read(path)
+
+
+def test_a_follower_of_a_log_that_was_cut(path, tmp_path):
+    """Whoever reads along never sees the half line, and goes on with the next whole one."""
+    from rotifer_engine._trail import FileTrail
+
+    def record(change):
+        return f'{{"action":"memory.create","agent_id":"x","change_id":"{change}"}}'
+
+    files = Full()
+    lines = LineFile(path, files, durable=True, lock_timeout_ms=5_000)
+    trail = FileTrail(path, files, "x")
+    lines.append(lambda _fd, _size: [record("1")])
+    assert ["1"] == [one["change_id"] for one in trail.read()]
+    with open(path, "ab") as file:
+        file.write(record("2").encode()[:30])
+    assert [] == list(trail.read())
+    os.truncate(path, os.path.getsize(path) - 30)
+    lines.append(lambda _fd, _size: [record("3")])
+
+    assert ["3"] == [one["change_id"] for one in trail.read()]
+    trail.close()
+    lines.close()
+
+
+def test_reading_needs_no_permission_to_write(path, monkeypatch):
+    """Neither the whole file nor a follower opens it for writing."""
+    from rotifer_engine._reading import LineReader
+    from rotifer_engine._trail import FileTrail
+
+    lines = LineFile(path, FileSystem(), durable=False, lock_timeout_ms=5_000)
+    lines.append(lambda _fd, _size: ["a"])
+    lines.close()
+    asked = []
+    real = os.open
+    monkeypatch.setattr(
+        os, "open", lambda name, flags, *more: (asked.append(flags), real(name, flags, *more))[1]
+    )
+
+    with LineReader(path, FileSystem()) as reader:
+        assert [(1, b"a")] == list(reader.numbered())
+    trail = FileTrail(path, FileSystem(), "x")
+    assert [] == list(trail.read())
+    trail.close()
+
+    assert [os.O_RDONLY, os.O_RDONLY] == [flags & os.O_ACCMODE for flags in asked]
