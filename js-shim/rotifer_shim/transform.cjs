@@ -158,7 +158,14 @@ function publicCompiler() {
   return {
     strip: (source) => run(source, { mode: 'strip' }),
     transform(source, name) {
-      const all = run(source, { mode: 'transform', sourceUrl: name, sourceMap: true });
+      let all;
+      try {
+        all = run(source, { mode: 'transform', sourceUrl: name, sourceMap: true });
+      } catch (/** @type {any} */ error) {
+        // Node 26 has this mode no more: what stripping has to say of it is said again.
+        if (error?.code !== 'ERR_INVALID_ARG_VALUE') throw error;
+        return { code: run(source, { mode: 'strip' }), map: null };
+      }
       const at = all.lastIndexOf(MAP_MARK);
       const map = Buffer.from(all.slice(at + MAP_MARK.length), 'base64').toString();
       return { code: all.slice(0, at).trimEnd(), map };
