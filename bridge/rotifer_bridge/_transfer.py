@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 
 from rotifer_bridge._files import name_draft, new_draft
 from rotifer_bridge.errors import ProjectError, UsageError
+from rotifer_engine import judged_lines
 
 if TYPE_CHECKING:
+    from io import FileIO
     from typing import BinaryIO
 
     from rotifer_bridge._project import Project
@@ -26,7 +28,6 @@ __all__ = ["STANDARD", "input_file", "output_file"]
 STANDARD = "-"  # standard input or output in the place of a file
 
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}
-_CHUNK = 1024 * 1024
 
 
 @contextmanager
@@ -85,17 +86,19 @@ def _give_name(draft: str, path: str, *, force: bool) -> None:
 
 @contextmanager
 def input_file(path: str, project: Project) -> Iterator[BinaryIO]:
-    """A file to read bytes from, as a whole: nobody has to wait for its other end.
+    """An export to read bytes from, as a whole: nobody has to wait for its other end.
 
     A pipe is read to its end first, into a file without a name in the project's private folder:
-    an import keeps the memory's other writers waiting, and a pipe may take its time.
+    an import keeps the memory's other writers waiting, and a pipe may take its time. Each line is
+    judged before it is kept, so a device or a program that never ends fills no disk.
 
     Args:
         path: where from; ``-`` is the standard input.
         project: whose private folder holds the file without a name.
 
     Raises:
-        ProjectError: it cannot be read.
+        ProjectError: it cannot be read, or not be kept until its end.
+        InvalidInput: what comes through a pipe is no export.
     """
     try:
         with (
@@ -113,14 +116,45 @@ def _whole(given: BinaryIO, project: Project) -> Iterator[BinaryIO]:
     if stat.S_ISREG(os.fstat(given.fileno()).st_mode):
         yield given
         return
-    import shutil
+    lines = judged_lines(given)
+    first = next(lines)  # nothing is made for what is no export
+    project.make_state_dirs()
+    with _spool(project.state_dir) as spool:
+        _keep(spool, first, project.state_dir)
+        for line in lines:
+            _keep(spool, line, project.state_dir)
+        spool.seek(0)
+        with open(spool.fileno(), "rb", closefd=False) as file:
+            yield file
+
+
+def _spool(folder: str) -> FileIO:
+    """A file without a name; unbuffered, so that what it cannot hold fails where it is written."""
     from tempfile import TemporaryFile
 
-    project.make_state_dirs()
-    with TemporaryFile(dir=project.state_dir) as spool:
-        shutil.copyfileobj(given, spool, _CHUNK)
-        spool.seek(0)
-        yield spool
+    try:
+        return TemporaryFile(dir=folder, buffering=0)
+    except OSError as error:
+        raise _not_kept(folder, error) from None
+
+
+def _keep(spool: FileIO, line: bytes, folder: str) -> None:
+    view = memoryview(line)
+    try:
+        while view:
+            view = view[spool.write(view) :]
+    except OSError as error:
+        raise _not_kept(folder, error) from None
+
+
+def _not_kept(folder: str, error: OSError) -> ProjectError:
+    why = (error.strerror or str(error)).lower()
+    return ProjectError(
+        f"what comes through the pipe cannot be kept until its end: {why}",
+        where=folder,
+        help="make room there, or write it into a file elsewhere and import that file: it is read "
+        "where it stands",
+    )
 
 
 def _exists(path: str) -> UsageError:

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from rotifer_engine._store import Store, Transaction
     from rotifer_engine._telemetry import Telemetry, telemetry_enabled
     from rotifer_engine._time import format_time, parse_time
-    from rotifer_engine._transfer import Exported
+    from rotifer_engine._transfer import Exported, judged_lines
     from rotifer_engine.errors import (
         ERROR_CODES,
         AccessDenied,
@@ -113,6 +113,7 @@ _HOME = {
     "format_time": "_time",
     "parse_time": "_time",
     "Exported": "_transfer",
+    "judged_lines": "_transfer",
     "ERROR_CODES": "errors",
     "AccessDenied": "errors",
     "AgentMemoryError": "errors",
@@ -173,6 +174,7 @@ __all__ = [
     "format_size",
     "format_time",
     "is_v2_id",
+    "judged_lines",
     "migrate",
     "open_store",
     "parse_quota",

@@ -41,7 +41,15 @@ if TYPE_CHECKING:
     from rotifer_engine._retention import Moment
     from rotifer_engine._store import Snapshot
 
-__all__ = ["FORMAT", "MAX_LINE_BYTES", "VERSION", "Exported", "read_entries", "write_entries"]
+__all__ = [
+    "FORMAT",
+    "MAX_LINE_BYTES",
+    "VERSION",
+    "Exported",
+    "judged_lines",
+    "read_entries",
+    "write_entries",
+]
 
 FORMAT = "rotifer-memory"
 VERSION = 1
@@ -134,6 +142,27 @@ def read_entries(file: BinaryIO, agent_id: str) -> Iterator[tuple[int, Entry]]:
     Raises:
         InvalidInput: a line breaks a rule, or the file is cut off; the message has its number.
     """
+    for number, _, entry in _judged(file, agent_id):
+        if entry is not None:
+            yield number, entry
+
+
+def judged_lines(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of an export, each once it was judged by itself: a copy holds nothing else.
+
+    What only a memory can tell, such as a key that is there already, is not looked at.
+
+    Args:
+        file: where from; it is read a line at a time, and no further than a bad one.
+
+    Raises:
+        InvalidInput: a line breaks a rule, or the file is cut off; the message has its number.
+    """
+    return (raw for _, raw, _ in _judged(file, ""))
+
+
+def _judged(file: BinaryIO, agent_id: str) -> Iterator[tuple[int, bytes, Entry | None]]:
+    """Each line with its number, and the entry if it holds one."""
     reader = _Reader(agent_id)
     number = 0
     for number, raw in _numbered(file):
@@ -141,8 +170,7 @@ def read_entries(file: BinaryIO, agent_id: str) -> Iterator[tuple[int, Entry]]:
             entry = reader.read(raw)
         except InvalidInput as error:
             raise InvalidInput(f"line {number:,}: {error.message}") from None
-        if entry is not None:
-            yield number, entry
+        yield number, raw, entry
     if not reader.closed:
         raise InvalidInput(
             f"the file ends after line {number:,} without its closing line: it was cut off"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import io
 import json
 import os
@@ -18,6 +19,7 @@ from rotifer_bridge.errors import ProjectError, UsageError
 from rotifer_engine import Caller
 
 GENE = Caller("v2:" + "ab" * 32, "code")
+_IMPORT = f"{shlex.quote(sys.executable)} -m rotifer_bridge agent memory import empty -"
 NASTY = "esc\x1b[2J\u202eend"
 
 
@@ -394,6 +396,67 @@ class TestImport:
         assert 3 == len(list(other.list()))
         assert {"playground.db", "audit.jsonl", "agents"} <= set(os.listdir(bench.path(".rotifer")))
         assert not [name for name in os.listdir(bench.path(".rotifer")) if "tmp" in name]
+
+    @pytest.mark.parametrize(
+        ("begin", "words"),
+        [
+            ("", "line 1: it has more than 4,194,304 bytes"),
+            ("no export", "line 1: it is not JSON"),
+            ("head -n 1 one.jsonl; echo {}", "line 2: the entry has no "),
+            ("head -n 1 one.jsonl", "line 2: it has more than 4,194,304 bytes"),
+        ],
+        ids=["a device", "another text", "a header and no entry", "a header and a device"],
+    )
+    def test_an_input_without_an_end(self, bench, memory, other, begin, words):
+        """It is read no further than its first bad line, and no more is kept than was good."""
+        bench.put("one.jsonl", _export(memory))
+        begin = f"echo {begin}" if begin == "no export" else begin or ":"
+        done = subprocess.run(
+            ["/bin/sh", "-c", f"ulimit -f 32768; ({begin}; cat /dev/zero) | {_IMPORT}"],
+            cwd=bench.root,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+
+        assert (1, b"") == (done.returncode, done.stdout)
+        assert f"error[MEMORY_INVALID_INPUT]: {words}" in done.stderr.decode()
+        assert [] == list(other.list())
+        assert not [name for name in os.listdir(bench.path(".rotifer")) if "tmp" in name]
+
+    def test_a_pipe_of_what_is_no_export_in_a_new_folder(self, cli, bench):
+        """A device by its name, too."""
+        bench.gene("one")
+        bench.record(1, "keeper", ("one",))
+        done = cli("agent", "memory", "import", "keeper", "/dev/null")
+
+        assert (1, "") == (done.code, done.out)
+        assert "the file is empty; an export has a first and a closing line" in done.err
+
+    @pytest.mark.parametrize("full", ["at the first line", "before"])
+    def test_a_pipe_and_a_full_disk(self, cli, bench, other, monkeypatch, full):
+        """It is the disk of the private folder that is full: the input could be read."""
+
+        def spool(**_):
+            if full == "before":
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return open("/dev/full", "r+b", buffering=0)
+
+        monkeypatch.setattr("tempfile.TemporaryFile", spool)
+        reading, writing = os.pipe()
+        os.write(writing, _export(other))
+        os.close(writing)
+        try:
+            done = cli("agent", "memory", "import", "empty", f"/dev/fd/{reading}")
+        finally:
+            os.close(reading)
+
+        assert (1, "") == (done.code, done.out)
+        error, where, remedy = done.err.splitlines()
+        assert error.endswith("pipe cannot be kept until its end: no space left on device")
+        assert f" --> {bench.path('.rotifer')}" == where
+        assert remedy.startswith("help: make room there, or write it into a file elsewhere")
+        assert [] == list(other.list())
 
     def test_somebody_writes_while_a_pipe_is_slow(self, bench, memory, other, cli):
         """An import that waits for its input holds nobody up."""
