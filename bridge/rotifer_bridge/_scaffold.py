@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from typing import Any
@@ -24,6 +25,8 @@ __all__ = ["FIRST_GENE", "init_project"]
 
 FIRST_GENE = "hello-world"
 NAME_LIMIT = 100
+
+_TAKEN = {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR}
 
 _IGNORED = ".rotifer/\nnode_modules/\ndist/\n*.wasm\n"
 
@@ -78,14 +81,10 @@ def init_project(
     name = _checked_name(path)
     folder = os.path.abspath(path)
     if os.path.lexists(folder):
-        raise ProjectError(
-            f"{shown(path)} exists already",
-            where=folder,
-            help="choose another name, or remove it first",
-        )
+        raise _exists(path, folder)
     # Built beside its place and moved there: what stops half-way leaves no half project.
     beside = os.path.dirname(folder)
-    draft = os.path.join(beside, f".{name}.{os.getpid()}.tmp")
+    draft = os.path.join(beside, f".{name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
     clear_drafts(beside, f".{name}.", ".tmp")
     try:
         os.makedirs(beside, exist_ok=True)
@@ -94,7 +93,7 @@ def init_project(
             _fill(draft, name, domain)
             if first_gene:
                 _write_first_gene(Project(draft), domain, fidelity)
-            os.rename(draft, folder)
+            _move(draft, folder, path)
         except BaseException:
             shutil.rmtree(draft, ignore_errors=True)
             raise
@@ -103,6 +102,24 @@ def init_project(
             f"cannot make the project: {error.strerror}", where=error.filename or folder
         ) from None
     return Project(folder)
+
+
+def _move(draft: str, folder: str, path: str) -> None:
+    """Give the draft its place, unless something came to be there meanwhile."""
+    try:
+        os.rename(draft, folder)
+    except OSError as error:
+        if error.errno not in _TAKEN:
+            raise
+        raise _exists(path, folder) from None
+
+
+def _exists(path: str, folder: str) -> ProjectError:
+    return ProjectError(
+        f"{shown(path)} exists already",
+        where=folder,
+        help="choose another name, or remove it first",
+    )
 
 
 def _checked_name(path: str) -> str:

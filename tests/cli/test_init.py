@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from tests import npm
@@ -184,3 +185,38 @@ def test_a_failure_in_the_middle_leaves_nothing(cli, bench, monkeypatch):
     assert 1 == done.code
     assert "No space left on device" in done.err
     assert [] == os.listdir(bench.path("work"))
+
+
+@pytest.mark.parametrize("kind", ["project", "file"])
+def test_somebody_was_faster(cli, bench, monkeypatch, kind):
+    """What came to be there meanwhile stays, and is told as what was there before."""
+    before = _scaffold.wrap
+
+    def wrap(*arguments):
+        monkeypatch.setattr(_scaffold, "wrap", before)
+        if kind == "file":
+            bench.put("work/mine", "x")
+        else:
+            _scaffold.init_project("mine", domain="theirs")
+        return before(*arguments)
+
+    monkeypatch.setattr(_scaffold, "wrap", wrap)
+    done = cli("init", "mine")
+
+    assert (1, "") == (done.code, done.out)
+    assert "error: 'mine' exists already\n" in done.err
+    assert "help: choose another name, or remove it first" in done.err
+    assert ["mine"] == os.listdir(bench.path("work"))
+    if kind == "project":
+        assert "theirs" == json.loads(bench.text("work/mine/rotifer.json"))["default_domain"]
+
+
+def test_many_at_once(rotifer, bench):
+    """One of them makes it, and the others are told that it is there."""
+    with ThreadPoolExecutor(4) as threads:
+        tries = [threads.submit(rotifer, "init", "mine", cwd=bench.path("work")) for _ in range(4)]
+        done = [each.result() for each in tries]
+
+    assert [0, 1, 1, 1] == sorted(each.code for each in done)
+    assert all("'mine' exists already" in each.err for each in done if each.code)
+    assert ["mine"] == os.listdir(bench.path("work"))
