@@ -135,7 +135,10 @@ class Agent:
                 help="start processes with multiprocessing's 'spawn' or 'forkserver'",
             )
         if self._runner == threading.get_ident():
-            raise AgentError(f"agent '{self.name}' is running: its runs cannot be nested")
+            raise AgentError(
+                f"agent '{self.name}' is running: its runs cannot be nested",
+                help="start the next run when this one has answered, or run another agent",
+            )
         seconds: object = time_limit  # whatever the caller thought would do
         if not (isinstance(seconds, (int, float)) and 0 < seconds <= TIME_LIMIT_MAX):
             raise UsageError(

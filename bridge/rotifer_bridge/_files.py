@@ -18,6 +18,7 @@ from rotifer_bridge.errors import ProjectError
 __all__ = [
     "DRAFT_SECONDS",
     "TooManyFiles",
+    "cannot",
     "clear_drafts",
     "list_folder",
     "lock_folder",
@@ -64,7 +65,7 @@ def make_private_dir(path: str) -> None:
         if mode & 0o077:
             os.chmod(path, PRIVATE_DIR)
     except OSError as error:
-        raise _cannot("make", path, error) from None
+        raise cannot("make", path, error) from None
 
 
 def list_folder(path: str) -> list[str]:
@@ -78,7 +79,7 @@ def list_folder(path: str) -> list[str]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        raise _cannot("read", path, error) from None
+        raise cannot("read", path, error) from None
 
 
 def read_regular(path: str, limit: int | None = None) -> bytes:
@@ -96,7 +97,7 @@ def read_regular(path: str, limit: int | None = None) -> bytes:
     except OSError as error:
         if error.errno == errno.ELOOP:
             refuse_link(path)
-        raise _cannot("read", path, error) from None
+        raise cannot("read", path, error) from None
     status = os.fstat(fd)
     if not stat.S_ISREG(status.st_mode):
         os.close(fd)
@@ -137,7 +138,7 @@ def write_atomic(path: str, data: bytes, mode: int = PRIVATE_FILE) -> None:
         finally:
             os.close(folder)
     except OSError as error:
-        raise _cannot("write", path, error) from None
+        raise cannot("write", path, error) from None
 
 
 def new_draft(path: str, mode: int = PRIVATE_FILE) -> tuple[int, bool]:
@@ -168,7 +169,7 @@ def clear_drafts(folder: str, beginning: str, end: str) -> None:
 
     Args:
         folder: where they lie; nothing below it is looked at.
-        beginning: of a draft's name; digits follow, the writer's process id.
+        beginning: of a draft's name; digits follow, the writer's process id first.
         end: of the name.
     """
     try:
@@ -218,11 +219,24 @@ def _locked(fd: int) -> bool:
     return True
 
 
-def _cannot(verb: str, path: str, error: OSError) -> ProjectError:
+def cannot(verb: str, path: str, error: OSError) -> ProjectError:
+    """The error for a file or folder that the system does not let us have, with the next step.
+
+    Args:
+        verb: what could not be done: ``read``, ``write``, ``make``.
+        path: it.
+        error: the system's.
+    """
     if error.errno in {errno.EMFILE, errno.ENFILE}:
         return TooManyFiles(
             f"cannot {verb} this: too many files are open",
             where=path,
             help="close agents that are not in use; the limit is in 'ulimit -n'",
         )
-    return ProjectError(f"cannot {verb} this: {(error.strerror or str(error)).lower()}", where=path)
+    from rotifer_engine import remedy_of
+
+    return ProjectError(
+        f"cannot {verb} this: {(error.strerror or str(error)).lower()}",
+        where=path,
+        help=remedy_of(error),
+    )

@@ -278,7 +278,7 @@ def _loadable(folder: str, under: str) -> list[str]:
             listed = sorted(entries, key=lambda entry: entry.name)
     except OSError as error:
         where = os.path.join(folder, under)
-        raise GeneError(f"cannot read this folder: {error.strerror}", where=where) from None
+        raise _unreadable("folder", where, error) from None
     for entry in listed:
         name = entry.name
         path = f"{under}/{name}" if under else name
@@ -318,7 +318,7 @@ def _read(folder: str, path: str, limit: int) -> bytes:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise GeneError(f"cannot read this file: {error.strerror}", where=path) from None
+        raise _unreadable("file", path, error) from None
     status = os.fstat(fd)
     if not stat.S_ISREG(status.st_mode):
         os.close(fd)
@@ -336,3 +336,11 @@ def _read(folder: str, path: str, limit: int) -> bytes:
 
 def _inside(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def _unreadable(what: str, where: str, error: OSError) -> GeneError:
+    from rotifer_engine import remedy_of
+
+    return GeneError(
+        f"cannot read this {what}: {error.strerror}", where=where, help=remedy_of(error)
+    )

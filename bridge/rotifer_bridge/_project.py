@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from rotifer_bridge._files import make_private_dir, refuse_link
+from rotifer_bridge._files import cannot, make_private_dir, refuse_link
 from rotifer_bridge._gene import Gene, gene_names, load_gene
 from rotifer_bridge._json import NotJSON, parse_json
 from rotifer_bridge._root import CONFIG_FILE, find_root
@@ -347,7 +347,7 @@ def _read_config(path: str) -> dict[str, Any]:
             help="give the folder that holds it; Project.find() looks in the folders above, too",
         ) from None
     except OSError as error:
-        raise ProjectError(f"cannot read this: {error.strerror}", where=path) from None
+        raise cannot("read", path, error) from None
     if len(data) > CONFIG_LIMIT:
         raise ProjectError(f"rotifer.json is over {CONFIG_LIMIT:,} bytes", where=path)
     try:

@@ -19,6 +19,7 @@ from rotifer_bridge._wrap import (
     write_gene_file,
 )
 from rotifer_bridge.errors import ProjectError, UsageError
+from rotifer_engine import remedy_of
 from rotifer_shim import PROJECT_FILES
 
 __all__ = ["FIRST_GENE", "init_project"]
@@ -84,7 +85,8 @@ def init_project(
         raise _exists(path, folder)
     # Built beside its place and moved there: what stops half-way leaves no half project.
     beside = os.path.dirname(folder)
-    draft = os.path.join(beside, f".{name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+    own = int.from_bytes(os.urandom(4), "big")  # a process may make two at once
+    draft = os.path.join(beside, f".{name}.{os.getpid()}{own}.tmp")
     clear_drafts(beside, f".{name}.", ".tmp")
     try:
         os.makedirs(beside, exist_ok=True)
@@ -99,7 +101,9 @@ def init_project(
             raise
     except OSError as error:
         raise ProjectError(
-            f"cannot make the project: {error.strerror}", where=error.filename or folder
+            f"cannot make the project: {error.strerror}",
+            where=error.filename or folder,
+            help=remedy_of(error),
         ) from None
     return Project(folder)
 

@@ -67,7 +67,10 @@ def open_socket(host: str, port: int) -> socket.socket:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise UsageError(f"--host: {shown(host)} cannot be resolved: {why}") from None
+        raise UsageError(
+            f"--host: {shown(host)} cannot be resolved: {why}",
+            help="give one of this machine's addresses or names, or leave --host out",
+        ) from None
     family, kind, protocol, _, address = found[0]
     listener = socket.socket(family, kind, protocol)
     try:

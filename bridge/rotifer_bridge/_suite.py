@@ -11,7 +11,7 @@ from rotifer_bridge._json import NotJSON, dump_pretty, kind_of, parse_json
 from rotifer_bridge._names import shown
 from rotifer_bridge._schema import Fault, check_schema
 from rotifer_bridge.errors import GeneError
-from rotifer_engine import ABSENT
+from rotifer_engine import ABSENT, remedy_of
 
 __all__ = ["SUITE_FILE", "Case", "Suite", "read_suite", "write_suite"]
 
@@ -58,7 +58,9 @@ def read_suite(folder: str) -> Suite | list[Fault] | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise GeneError(f"cannot read this: {error.strerror}", where=path) from None
+        raise GeneError(
+            f"cannot read this: {error.strerror}", where=path, help=remedy_of(error)
+        ) from None
     if len(data) > BYTES_LIMIT:
         raise GeneError(f"testsuite.json is over {BYTES_LIMIT:,} bytes", where=path)
     try:

@@ -19,7 +19,7 @@ from rotifer_bridge._files import lock_folder, read_regular, write_atomic
 from rotifer_bridge._json import NotJSON, dump_pretty, parse_json
 from rotifer_bridge._names import shown
 from rotifer_bridge.errors import ProjectError, UsageError
-from rotifer_engine import AgentMemoryError, format_time, parse_time
+from rotifer_engine import AgentMemoryError, format_time, parse_time, remedy_of
 
 __all__ = ["KINDS", "TOKENS_NAME", "Expired", "Token", "TokenFile", "parse_lifetime"]
 
@@ -108,7 +108,9 @@ class TokenFile:
             status = None
         except OSError as error:
             raise ProjectError(
-                f"cannot read the tokens: {error.strerror}", where=self.path
+                f"cannot read the tokens: {error.strerror}",
+                where=self.path,
+                help=remedy_of(error),
             ) from None
         # Each change is a new file, so its inode tells, whatever the clock's resolution.
         seen = status and (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)

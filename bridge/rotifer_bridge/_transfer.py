@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from rotifer_bridge._files import name_draft, new_draft
+from rotifer_bridge._files import cannot, name_draft, new_draft
 from rotifer_bridge.errors import ProjectError, UsageError
 from rotifer_engine import judged_lines
 
@@ -64,7 +64,7 @@ def output_file(path: str, *, force: bool) -> Iterator[BinaryIO]:
         finally:
             os.close(folder)
     except OSError as error:
-        raise _cannot("write", path, error) from None
+        raise cannot("write", path, error) from None
 
 
 def _give_name(draft: str, path: str, *, force: bool) -> None:
@@ -108,7 +108,7 @@ def input_file(path: str, project: Project) -> Iterator[BinaryIO]:
             yield file
     except OSError as error:
         what = "the standard input" if path == STANDARD else path
-        raise _cannot("read", what, error) from None
+        raise cannot("read", what, error) from None
 
 
 @contextmanager
@@ -159,7 +159,3 @@ def _not_kept(folder: str, error: OSError) -> ProjectError:
 
 def _exists(path: str) -> UsageError:
     return UsageError("there is something already", where=path, help="--force replaces it")
-
-
-def _cannot(verb: str, path: str, error: OSError) -> ProjectError:
-    return ProjectError(f"cannot {verb} this: {(error.strerror or str(error)).lower()}", where=path)

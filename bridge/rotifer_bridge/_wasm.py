@@ -88,6 +88,7 @@ class WasmGene:
                 f"gene {shown(gene.name)}: its module cannot be used: {error}",
                 code="E0051",
                 where=where,
+                help="compile it again: rotifer compile, with --wasm and the module it was made of",
             ) from None
 
     def admit(self, door: Door | ClosedDoor) -> None:
@@ -157,7 +158,11 @@ class WasmGene:
             try:
                 clock.enter()
             except RuntimeError as error:
-                raise RunError(f"cannot run gene '{self.name}': {error}", code="E0052") from None
+                raise RunError(
+                    f"cannot run gene '{self.name}': {error}",
+                    code="E0052",
+                    help="the system is out of threads; see 'ulimit -u'",
+                ) from None
             try:
                 with SetAside(run.end_with):
                     text = self._called(run, given)

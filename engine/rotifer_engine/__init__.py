@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         format_size,
         parse_quota,
     )
+    from rotifer_engine._remedy import remedy_of
     from rotifer_engine._replay import replay
     from rotifer_engine._request import perform, perform_writes
     from rotifer_engine._sqlite import SqliteStore
@@ -102,6 +103,7 @@ _HOME = {
     "MAX_QUOTA_BYTES": "_quota",
     "format_size": "_quota",
     "parse_quota": "_quota",
+    "remedy_of": "_remedy",
     "replay": "_replay",
     "perform": "_request",
     "perform_writes": "_request",
@@ -181,6 +183,7 @@ __all__ = [
     "parse_time",
     "perform",
     "perform_writes",
+    "remedy_of",
     "replay",
     "telemetry_enabled",
 ]

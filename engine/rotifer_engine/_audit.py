@@ -297,9 +297,11 @@ class AuditLog:
         try:
             size = self._lines.append(lines)
         except OSError as error:
+            from rotifer_engine._remedy import remedy_of
+
             raise StorageError(
                 f"the audit log {self.path} could not be written, so nothing was changed: "
-                f"{error.strerror or error}"
+                f"{error.strerror or error}; {remedy_of(error)}"
             ) from error
         self._known = _Known(size, store_of(change_id), pending)
 

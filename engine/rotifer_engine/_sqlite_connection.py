@@ -380,8 +380,11 @@ class Connections:
                 f"{path} is a symbolic link; the memory is not kept behind links: "
                 "put the file itself there"
             )
+        from rotifer_engine._remedy import remedy_of
+
         return StorageError(
-            f"the memory file {self.path} cannot be opened: {path}: {error.strerror or error}"
+            f"the memory file {self.path} cannot be opened: {path}: {error.strerror or error}; "
+            f"{remedy_of(error)}"
         )
 
     def _demand_log(self, connection: sqlite3.Connection) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from rotifer_engine._audit import record_of
 from rotifer_engine._reading import MAX_LINE_BYTES
+from rotifer_engine._remedy import remedy_of
 from rotifer_engine.errors import StorageError
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ class FileTrail:
                 self.close()
         except OSError as error:
             raise StorageError(
-                f"the audit log {self._path} cannot be read: {error.strerror or error}"
+                f"the audit log {self._path} cannot be read: {error.strerror or error}; "
+                f"{remedy_of(error)}"
             ) from error
 
     def _new(self) -> Iterator[dict[str, Any]]:

@@ -88,7 +88,9 @@ def test_a_full_disk_is_an_error(rotifer, bench):
         with open("/dev/full", "wb") as full:
             done = rotifer(*argv, stdout=full)
         assert 1 == done.code
-        assert "error: cannot write the output: No space left on device\n" == done.err
+        error, remedy = done.err.splitlines()
+        assert "error: cannot write the output: No space left on device" == error
+        assert "help: make room on its disk, then try again" == remedy
 
 
 @pytest.mark.parametrize(

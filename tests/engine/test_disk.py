@@ -37,7 +37,7 @@ def test_a_full_disk(tmp_path, which):
     shell = [*mine, "sh", "-c", MOUNT, "sh", str(tmp_path)]
     found = program(*shell, sys.executable, disk.__file__, "full", str(tmp_path), which)
 
-    log = "the audit log .* could not be written, so nothing was changed: No space left on device"
+    log = "the audit log .* could not be written, so nothing was changed: No space left on device; make room on its disk, then try again"  # fmt: skip
     database = "the memory file .* has no space left on its disk; make room, then try again"
     words = {"database": database, "audit": log, "both": f"({log}|{database})"}[which]
     assert 10 < found.pop("count")

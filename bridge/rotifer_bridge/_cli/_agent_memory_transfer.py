@@ -26,7 +26,7 @@ def _export(name: str, file: str, with_cache: bool, force: bool) -> None:
             except BrokenPipeError:
                 raise
             except OSError as error:
-                raise OutputError(error.strerror) from None
+                raise OutputError(error) from None
         else:
             with output_file(file, force=force) as target:
                 count, size = memory.export_to(target, with_cache=with_cache)

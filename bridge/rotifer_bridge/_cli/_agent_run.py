@@ -41,6 +41,7 @@ __all__ = [
 ]
 
 INPUT_LIMIT = 64 * 1024 * 1024  # [ours]
+_INPUT_EXAMPLE = """for example: --input '{"name": "Ada"}', --input @file.json, or --input -"""
 
 
 class _Option(NamedTuple):
@@ -290,7 +291,12 @@ def read_input(text: str) -> Any:
             data = os.fsencode(text)  # bytes that are no text in this locale: judged as a file's
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise UsageError(f"cannot read {what}: {why}") from None
+        from rotifer_engine import remedy_of
+
+        raise UsageError(
+            f"cannot read {what}: {why}",
+            help=remedy_of(error) if isinstance(error, OSError) else _INPUT_EXAMPLE,
+        ) from None
     if len(data) > INPUT_LIMIT:
         raise UsageError(f"{what} is over {INPUT_LIMIT:,} bytes")
     try:
@@ -298,7 +304,7 @@ def read_input(text: str) -> Any:
     except NotJSON as error:
         raise UsageError(
             f"{what} is not JSON: {error}",
-            help="""for example: --input '{"name": "Ada"}', --input @file.json, or --input -""",
+            help=_INPUT_EXAMPLE,
         ) from None
 
 

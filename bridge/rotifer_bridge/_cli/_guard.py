@@ -39,8 +39,8 @@ def guarded(command: Callable[[], int]) -> int:
         code = 0
     except (OSError, OutputError) as error:
         _abandon_stdout()
-        why = error.strerror if isinstance(error, OSError) else error
-        write_error(f"error: cannot write the output: {why}")
+        why = error if isinstance(error, OSError) else error.error
+        write_error(f"error: cannot write the output: {why.strerror}\nhelp: {_remedy_of(why)}")
         code = FAILED
     return code
 
@@ -70,13 +70,21 @@ def _explained(command: Callable[[], int]) -> int:
         raise
     except OSError as error:
         where = f"\n --> {error.filename}" if isinstance(error.filename, str) else ""
-        write_error(f"error: {error.strerror or error}{where}")
+        write_error(f"error: {error.strerror or error}{where}\nhelp: {_remedy_of(error)}")
     except Exception as error:
         text = error_text(error)
         if text is None:
             raise
         write_error(text)
     return FAILED
+
+
+def _remedy_of(error: OSError) -> str:
+    try:
+        from rotifer_engine import remedy_of
+    except (ImportError, OSError):  # no file can be opened anymore
+        return "see 'ulimit -n'"
+    return remedy_of(error)
 
 
 def _abandon_stdout() -> None:

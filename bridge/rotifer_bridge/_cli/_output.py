@@ -33,7 +33,15 @@ _PLAIN = "\x1b[0m"
 
 
 class OutputError(Exception):
-    """The result could not be written to stdout."""
+    """The result could not be written to stdout.
+
+    Args:
+        error: the system's.
+    """
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(error.strerror)
+        self.error = error
 
 
 def need_stdout(what: str) -> None:
@@ -83,7 +91,7 @@ def say(text: str, *, end: str = "\n") -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise OutputError(error.strerror) from None
+        raise OutputError(error) from None
 
 
 def say_json(value: object) -> None:
