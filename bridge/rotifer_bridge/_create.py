@@ -139,8 +139,10 @@ def change_agent(
             document["memoryQuotaBytes"] = _quota(memory_quota)
         if data_policy is not None:
             document["dataPolicy"] = _data_policy(data_policy)
-        if grants is not None:
+        if grants:
             document["grants"] = grants.to_json()
+        elif grants is not None:
+            document.pop("grants", None)  # as in the record of an agent that never had any
         record = save_record(project.agents_dir, document)
     return Created(record, _warnings(loaded, record.composition["type"]))
 

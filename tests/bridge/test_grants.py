@@ -92,6 +92,8 @@ def test_grants_of_a_command(bench, monkeypatch, capsys):
     assert "granted by its record: read data" in capsys.readouterr().err
     assert 0 == run(["agent", "set", "keeper", "--revoke-grants"])
     assert not bench.project().record("keeper").grants
+    assert "grants" not in bench.project().record("keeper").document
+    assert 0 == run(["agent", "set", "keeper", "--revoke-grants"])
 
 
 def test_an_agent_is_made_with_grants(bench, monkeypatch, capsys):
