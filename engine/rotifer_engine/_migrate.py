@@ -22,6 +22,9 @@ _LOCK = int.from_bytes(b"rotifer", "big")
 
 _MANY_S = 600.0  # an index over many rows takes its time
 
+_SEALED = "template0"  # it lets nobody in, so it cannot be asked
+_IS_TEMPLATE = "SELECT datistemplate FROM pg_database WHERE datname = current_database()"
+
 _BASE = """
 CREATE SCHEMA IF NOT EXISTS rotifer;
 CREATE TABLE IF NOT EXISTS rotifer.migration (
@@ -61,7 +64,8 @@ def migrate(url: str, *, clock: Clock | None = None, limits: Limits | None = Non
         limits: how long connecting may take, and waiting for another who migrates.
 
     Raises:
-        StorageError: the server cannot be reached, refuses, or is of a newer version.
+        StorageError: the server cannot be reached, refuses, or is of a newer version; or the
+            database is a template.
     """
     from rotifer_engine._postgres import Limits as Bounds
     from rotifer_engine._postgres import PostgresStore
@@ -70,6 +74,8 @@ def migrate(url: str, *, clock: Clock | None = None, limits: Limits | None = Non
     pool = PostgresStore(url, limits=bounds).pool
     import psycopg
 
+    if pool.address.parameters.get("dbname") == _SEALED:
+        raise _template(pool.address.place)
     try:
         with pool.dial() as connection:
             milliseconds = f"{bounds.lock * 1000:.0f}"
@@ -87,6 +93,8 @@ def migrate(url: str, *, clock: Clock | None = None, limits: Limits | None = Non
 
 
 def _bring_up(connection: psycopg.Connection[tuple[object, ...]], now: int, place: str) -> Migrated:
+    if connection.execute(_IS_TEMPLATE).fetchone() == (True,):
+        raise _template(place)
     connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
     connection.execute(_BASE)
     row = connection.execute("SELECT coalesce(max(version), 0) FROM rotifer.migration").fetchone()
@@ -102,6 +110,14 @@ def _bring_up(connection: psycopg.Connection[tuple[object, ...]], now: int, plac
     for step in steps:
         _apply(connection, step, now)
     return Migrated(place, before, tuple(step.name for step in steps))
+
+
+def _template(place: str) -> StorageError:
+    return StorageError(
+        f"the memory's server {place} is a template: each database made of it would begin with a "
+        "copy of the memories; it was left as it is: create a database of its own, for example "
+        "with 'createdb rotifer', and name that in the URL"
+    )
 
 
 def _apply(connection: psycopg.Connection[tuple[object, ...]], step: Migration, now: int) -> None:

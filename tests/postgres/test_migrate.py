@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 from tests.postgres.server import Sql, database
@@ -72,6 +73,25 @@ def test_a_newer_server(empty, look):
             use(empty)
 
     assert [(999,)] == look("SELECT max(version) FROM rotifer.migration")
+
+
+def test_a_template(empty, look):
+    """Every database to come would have its tables and its memories: it is refused, and left."""
+    name = urlsplit(empty).path[1:]
+    look(f"ALTER DATABASE {name} IS_TEMPLATE true")
+    try:
+        with pytest.raises(StorageError, match=rf"/{name} is a template: .* create a database"):
+            migrate(empty)
+    finally:
+        look(f"ALTER DATABASE {name} IS_TEMPLATE false")
+
+    assert [] == look("SELECT 1 FROM pg_namespace WHERE nspname = 'rotifer'")
+
+
+def test_the_template_that_lets_nobody_in(empty):
+    """It is told as a template, not as a wrong password."""
+    with pytest.raises(StorageError, match=r"/template0 is a template: .* create a database"):
+        migrate(urlunsplit(urlsplit(empty)._replace(path="/template0")))
 
 
 def test_a_step_that_fails(empty, look, tmp_path, monkeypatch):
