@@ -39,8 +39,9 @@ def guarded(command: Callable[[], int]) -> int:
         code = 0
     except (OSError, OutputError) as error:
         _abandon_stdout()
-        why = error if isinstance(error, OSError) else error.error
-        write_error(f"error: cannot write the output: {why.strerror}\nhelp: {_remedy_of(why)}")
+        failed = error if isinstance(error, OutputError) else OutputError(error)
+        help_ = _remedy_of(failed.error)
+        write_error(f"error: cannot write the output: {failed}\nhelp: {help_}")
         code = FAILED
     return code
 

@@ -37,10 +37,11 @@ class OutputError(Exception):
 
     Args:
         error: the system's.
+        outcome: what became of it, where that is to be said.
     """
 
-    def __init__(self, error: OSError) -> None:
-        super().__init__(error.strerror)
+    def __init__(self, error: OSError, outcome: str | None = None) -> None:
+        super().__init__("; ".join(filter(None, (error.strerror, outcome))))
         self.error = error
 
 
@@ -72,7 +73,7 @@ def flush() -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise OutputError(error.strerror) from None
+        raise OutputError(error) from None
 
 
 def say(text: str, *, end: str = "\n") -> None:

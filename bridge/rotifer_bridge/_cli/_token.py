@@ -76,8 +76,8 @@ def _create(
         flush()
     except (BrokenPipeError, OutputError) as error:
         # Nobody can have it, or somebody a part of it: it is good for nothing.
-        why = error.strerror if isinstance(error, OSError) else error
-        raise OutputError(f"{why}; {_taken_back(tokens, token)}") from None
+        why = error if isinstance(error, OSError) else error.error
+        raise OutputError(why, _taken_back(tokens, token)) from None
     note(f"token {token.id} {_whose(token)}, {_until(token)}")
     note("it is shown this once: only its hash is kept")
 
