@@ -173,9 +173,12 @@ def clear_drafts(folder: str, beginning: str, end: str) -> None:
         end: of the name.
     """
     try:
+        mode = os.stat(folder).st_mode
         names = os.listdir(folder)
     except OSError:
         return
+    if mode & (stat.S_IWGRP | stat.S_IWOTH) and not mode & stat.S_ISVTX:
+        return  # others can give a folder of ours such a name
     for name in names:
         middle = name.removeprefix(beginning).removesuffix(end)
         if name != f"{beginning}{middle}{end}" or not (middle.isascii() and middle.isdecimal()):

@@ -24,8 +24,9 @@ limit holds; and they take up to thirty times the bytes of their text. As many a
 half a second at the worst (500,000 fields of different names); four times as many were three.
 """
 _LEVELS = 900  # Python reads to 1,000, less those of its own calls
-# Possessive: what is remembered to go back to would be larger than all that is read.
-_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+# Possessive: what is remembered to go back to would be larger than all that is read. A string that
+# never ends goes to the end: else each quote in it would be tried as the beginning of another one.
+_STRING = r'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)'
 
 
 class NotJSON(ValueError):

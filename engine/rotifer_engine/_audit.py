@@ -45,8 +45,6 @@ __all__ = [
     "store_of",
 ]
 
-# Made once: on the path of every write, and `dumps` with separators makes one each time.
-
 _WINDOW = 64 * 1024
 _MAX_WINDOW = 1024 * 1024
 
@@ -89,11 +87,9 @@ class Line(Protocol):
     @property
     def action(self) -> str:
         """One of :data:`ACTIONS`."""
-        # pragma: no cover
 
     def to_line(self, ts: str, change_id: str) -> str:
         """The line, pure ASCII, without its end."""
-        # pragma: no cover
 
 
 class Record(NamedTuple):
@@ -180,7 +176,6 @@ class Audit(Protocol):
     @property
     def path(self) -> str:
         """Where it is, for people."""
-        # pragma: no cover
 
     def append(self, tx: Locked, records: Iterable[Line], *, change_id: str) -> None:
         """Write the lines of a change; to be called before the transaction is committed.
@@ -193,7 +188,6 @@ class Audit(Protocol):
         Raises:
             StorageError: they could not be written; the change must not be made.
         """
-        # pragma: no cover
 
     def refuse(self, tx: Locked, records: Iterable[Line], *, change_id: str) -> None:
         """Write lines that stay although the transaction will be rolled back.
@@ -206,7 +200,6 @@ class Audit(Protocol):
         Raises:
             StorageError: they could not be written.
         """
-        # pragma: no cover
 
     def reader(self, agent_id: str, snapshot: Snapshot) -> Numbered:
         """The lines as they are now, to be read and closed: all, or those of an agent.
@@ -218,15 +211,12 @@ class Audit(Protocol):
         Raises:
             OSError: they cannot be read.
         """
-        # pragma: no cover
 
     def trail(self, agent_id: str) -> Trail:
         """The lines about an agent from the first one on, and those to come; to be closed."""
-        # pragma: no cover
 
     def close(self) -> None:
         """Close what is open; a later append opens it again."""
-        # pragma: no cover
 
 
 class _Known(NamedTuple):

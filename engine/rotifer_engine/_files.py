@@ -59,7 +59,7 @@ class FileSystem:
         Raises:
             OSError: among others when the path is a symbolic link or no regular file.
         """
-        return _regular(os.open(path, os.O_RDONLY | _CAREFUL), path)
+        return _regular(os.open(path, os.O_RDONLY | _CAREFUL), path, private=False)
 
     def create_private(self, path: str) -> bool:
         """Make an empty file with mode 0600 if there is none; say whether it was made."""
@@ -174,12 +174,19 @@ class FileSystem:
         self.sync_dir(os.path.dirname(path) or ".")
 
 
-def _regular(fd: int, path: str) -> int:
-    """The descriptor, if it is one of a regular file; if that is ours, it is closed to others."""
+def _regular(fd: int, path: str, *, private: bool = True) -> int:
+    """The descriptor, if it is one of a regular file; if that is ours, others are shut out."""
+    try:
+        _demand_regular(fd, path, private=private)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _demand_regular(fd: int, path: str, *, private: bool) -> None:
     status = os.fstat(fd)
     if not stat.S_ISREG(status.st_mode):
-        os.close(fd)
         raise OSError(errno.EINVAL, "not a regular file", path)
-    if status.st_mode & 0o077 and status.st_uid == os.geteuid():
+    if private and status.st_mode & 0o077 and status.st_uid == os.geteuid():
         os.fchmod(fd, stat.S_IMODE(status.st_mode) & 0o700)
-    return fd

@@ -68,9 +68,9 @@ class LineFile:
         self._leave_parent()
         with self._thread_lock:
             fd = self._locked()
-            before = -1
+            whole = -1  # bytes of the file that are whole lines for sure
             try:
-                size = before = self._files.size(fd)
+                whole = size = before = self._files.size(fd)
                 torn = size > 0 and self._files.read_at(fd, size - 1, 1) != b"\n"
                 buffer = bytearray(b"\n" if torn else b"")
                 empty = True
@@ -80,7 +80,7 @@ class LineFile:
                     buffer += b"\n"
                     if len(buffer) >= _CHUNK:
                         self._files.append(fd, bytes(buffer))
-                        size += len(buffer)
+                        whole = size = size + len(buffer)
                         buffer.clear()
                 if empty:
                     return before
@@ -93,7 +93,7 @@ class LineFile:
                 # What the file holds now is not known, so nothing known about it is kept.
                 self._fd = None
                 try:
-                    self._cut_half_line(fd, before)
+                    self._cut_half_line(fd, whole)
                 finally:
                     self._files.close(fd)
                 raise
@@ -101,21 +101,19 @@ class LineFile:
                 if self._fd is not None:
                     self._files.unlock(fd)
 
-    def _cut_half_line(self, fd: int, before: int) -> None:
+    def _cut_half_line(self, fd: int, whole: int) -> None:
         """Take off the half of a line that a full disk took of what was appended.
 
         Args:
             fd: the file, locked still.
-            before: its size before the append; -1 where that is not known.
+            whole: bytes of it that this append need not look at; -1 if nothing is known.
         """
         with suppress(OSError):  # the next append starts on a fresh line then, too
             size = self._files.size(fd)
-            start = max(before, size - _CHUNK)
-            if 0 <= before < size:
-                tail = self._files.read_at(fd, start, size - start)
-                end = tail.rfind(b"\n") + 1
-                if end < len(tail) and (end or start == before):
-                    self._files.cut(fd, start + end)
+            if 0 <= whole < size:
+                end = self._files.read_at(fd, whole, size - whole).rfind(b"\n") + 1
+                if whole + end < size:
+                    self._files.cut(fd, whole + end)
 
     def _locked(self) -> int:
         """The descriptor of the file that the path names now, locked."""

@@ -49,9 +49,12 @@ else:
     class _Fields(type):
         """Makes of a class body what `typing.NamedTuple` makes, and looks at no type."""
 
-        def __new__(cls, name: str, _: object, body: dict[str, Any]) -> type:
-            fields = body.get("__annotations__", {})
-            defaults = [body.pop(field) for field in fields if field in body]
+        def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> type:
+            fields = list(body["__annotations__"])  # strings: the module imports `annotations`
+            given = [field for field in fields if field in body]
+            if len(bases) > 1 or "__new__" in body or given != fields[len(fields) - len(given) :]:
+                raise TypeError(f"{name}: NamedTuple is its one base; defaults stand at the end")
+            defaults = [body.pop(field) for field in given]
             made = namedtuple(  # noqa: PYI024 - the types are in the body
                 name, fields, defaults=defaults, module=body["__module__"]
             )
@@ -109,25 +112,38 @@ def decoder(**hooks: Any) -> Callable[[str], Any]:
     Args:
         **hooks: ``parse_float``, ``parse_int``, ``parse_constant``, ``object_pairs_hook``.
     """
-
-    def thorough(text: str) -> Any:
+    if make_scanner is None:
         from json import JSONDecoder
 
-        return JSONDecoder(**hooks).decode(text)
-
-    if make_scanner is None:
-        return thorough
+        return JSONDecoder(**hooks).decode
     scan = make_scanner(_Hooks(hooks))
 
     def decode(text: str) -> Any:
         bare = text.strip(_SPACE)
         try:
             value, end = scan(bare, 0)
-        except (StopIteration, ValueError):
-            return thorough(text)  # says what is wrong, and where
-        return value if end == len(bare) else thorough(text)
+        except StopIteration as stop:
+            raise _error("Expecting value", text, stop.value) from None
+        except ValueError as error:
+            if getattr(error, "doc", None) is not bare:
+                raise  # a hook's
+            raise _error(error.msg, text, error.pos) from None  # type: ignore[attr-defined]
+        if end < len(bare):
+            raise _error("Extra data", text, end + _indent(bare[end:]))
+        return value
 
     return decode
+
+
+def _error(message: str, text: str, place: int) -> ValueError:
+    """``json.JSONDecodeError``, of a place in the text without the white space round it."""
+    from json import JSONDecodeError
+
+    return JSONDecodeError(message, text, _indent(text) + place)
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip(_SPACE))
 
 
 def encoder(*, allow_nan: bool = True) -> Callable[[Any], str]:

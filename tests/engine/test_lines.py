@@ -205,6 +205,18 @@ def test_a_full_disk_leaves_no_half_line(path, room, left):
     assert left + b"third\n" == read(path)
 
 
+def test_a_half_line_that_is_longer_than_what_is_written_at_once(path):
+    """It is cut off as a short one is, and what was written before it stays."""
+    files = Full()
+    files.room = 2_500_000
+    lines = LineFile(path, files, durable=True, lock_timeout_ms=5_000)
+    with pytest.raises(OSError, match="No space"):
+        lines.append(lambda _fd, _size: ["a" * 1_048_575, "b" * 2_000_000])
+    lines.close()
+
+    assert b"a" * 1_048_575 + b"\n" == read(path)
+
+
 def test_a_half_line_that_cannot_be_cut_off(path):
     """It stays, and the next line starts on a fresh one."""
     files = Full()
@@ -241,18 +253,26 @@ def test_a_follower_of_a_log_that_was_cut(path, tmp_path):
     def record(change):
         return f'{{"action":"memory.create","agent_id":"x","change_id":"{change}"}}'
 
-    files = Full()
-    lines = LineFile(path, files, durable=True, lock_timeout_ms=5_000)
-    trail = FileTrail(path, files, "x")
-    lines.append(lambda _fd, _size: [record("1")])
-    assert ["1"] == [one["change_id"] for one in trail.read()]
-    with open(path, "ab") as file:
-        file.write(record("2").encode()[:30])
-    assert [] == list(trail.read())
-    os.truncate(path, os.path.getsize(path) - 30)
-    lines.append(lambda _fd, _size: [record("3")])
+    seen = []
 
-    assert ["3"] == [one["change_id"] for one in trail.read()]
+    class Followed(Full):
+        def cut(self, fd, size):
+            seen.extend(trail.read())  # the half line is there still
+            super().cut(fd, size)
+
+    files = Followed()
+    lines = LineFile(path, files, durable=True, lock_timeout_ms=5_000)
+    trail = FileTrail(path, FileSystem(), "x")
+    lines.append(lambda _fd, _size: [record("1")])
+    seen.extend(trail.read())
+    files.room = 30
+    with pytest.raises(OSError, match="No space"):
+        lines.append(lambda _fd, _size: [record("2")])
+    files.room = 1_000
+    lines.append(lambda _fd, _size: [record("3")])
+    seen.extend(trail.read())
+
+    assert ["1", "3"] == [one["change_id"] for one in seen]
     trail.close()
     lines.close()
 
@@ -278,3 +298,24 @@ def test_reading_needs_no_permission_to_write(path, monkeypatch):
     trail.close()
 
     assert [os.O_RDONLY, os.O_RDONLY] == [flags & os.O_ACCMODE for flags in asked]
+
+
+def test_a_file_that_cannot_be_closed_to_others_is_no_leak(path, monkeypatch):
+    """It is refused for writing, read all the same, and no descriptor stays behind."""
+    os.makedirs(os.path.dirname(path))
+    with open(path, "wb"):
+        os.chmod(path, 0o644)
+    monkeypatch.setattr(os, "fchmod", _read_only)
+    files = FileSystem()
+    with pytest.raises(OSError, match="Read-only"):
+        files.open_private(path)
+    held = os.listdir("/proc/self/fd")
+    with pytest.raises(OSError, match="Read-only"):
+        files.open_private(path)
+    files.close(files.open_to_read(path))
+
+    assert len(held) == len(os.listdir("/proc/self/fd"))
+
+
+def _read_only(_fd, _mode):
+    raise OSError(30, "Read-only file system")

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import pickle
+import queue
+import sqlite3
+import sys
 import typing
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rotifer_engine import quick
+from rotifer_engine import _dbapi, quick
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -87,6 +91,33 @@ def test_reading(value, around, indent):
     assert repr(json.loads(text)) == repr(quick.loads(text))
 
 
+def test_a_named_tuple_that_typing_would_refuse():
+    """A default before a field without one, a second base, a constructor: refused here, too."""
+    annotations = {"__annotations__": {"a": "int", "b": "int"}, "__module__": __name__}
+    for more, bases in (({"a": 1}, ()), ({}, (str,)), ({"__new__": None}, ())):
+        with pytest.raises(TypeError):
+            type(quick.NamedTuple)("Bad", (quick.NamedTuple, *bases), {**annotations, **more})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r'"\ud800"', r'"\ud83d\ude00 \udc00"', '{"a": 1, "a": 2}', "1" + "0" * 4_000, "[1e400, -1e400, -0, 1e-400]",
+        "\ufeff1", "1\0", "\u00a01", "[NaN, Infinity]", "1" * 5_000,
+    ],
+)  # fmt: skip
+def test_odd_texts(text):
+    """The same value as `json` gives, or the same kind of error with the same words."""
+    outcomes = []
+    for read in (json.JSONDecoder().decode, quick.loads):
+        try:
+            outcomes.append(repr(read(text)))
+        except ValueError as error:
+            outcomes.append((type(error), str(error)))
+
+    assert outcomes[0] == outcomes[1]
+
+
 @pytest.mark.parametrize("text", ["", " ", "{", "[1,]", '"a', "1 2", "nul", "\v1", '{"a":1}}', '"\t"', '{"a" 1}', "\n\n x"])  # fmt: skip
 def test_what_is_wrong_is_told_as_json_tells_it(text):
     """Message and place are those of `json`, in the text as it was given."""
@@ -113,6 +144,10 @@ def test_what_is_no_json_is_refused():
 
 def test_hooks():
     """The hooks of a decoder are asked as `json.JSONDecoder` asks them, and may refuse."""
+    asked = []
+    with pytest.raises(ValueError, match="no NaN"):
+        quick.decoder(parse_constant=_refuse, parse_int=asked.append)("[1, NaN]")
+    assert ["1"] == asked  # what was read up to there was read once
     hooks = {"parse_int": str, "parse_float": repr, "parse_constant": len, "object_pairs_hook": tuple}  # fmt: skip
     text = '{"a": [1, 2.5, NaN, -Infinity], "a": {}}'
 
@@ -127,8 +162,20 @@ def _refuse(name: str) -> None:
 
 def test_another_python(monkeypatch):
     """Without CPython's parts, it is the modules of the standard library themselves."""
-    monkeypatch.setattr(quick, "make_scanner", None)
-    monkeypatch.setattr(quick, "make_encoder", None)
+    for name in ("_json", "_queue", "_sha2", "_sha256", "_sqlite3"):
+        monkeypatch.setitem(sys.modules, name, None)
+    other, database = another(quick), another(_dbapi)
 
-    assert [1, {"a": None}] == quick.decoder()(' [1, {"a": null}]\n')
-    assert '[1,{"a":null}]' == quick.encoder()([1, {"a": None}])
+    assert [1, {"a": None}] == other.loads(' [1, {"a": null}]\n')
+    assert '[1,{"a":null}]' == other.dumps([1, {"a": None}])
+    assert hashlib.sha256(b"x").digest() == other.sha256(b"x").digest()
+    assert queue.SimpleQueue is other.SimpleQueue
+    assert sqlite3 is database.sqlite3
+
+
+def another(module):
+    """The module, executed anew."""
+    specification = importlib.util.spec_from_file_location("another", module.__file__)
+    made = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(made)
+    return made

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import time
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rotifer_bridge import _json
 from rotifer_bridge._json import NotJSON, parse_json
@@ -31,3 +36,22 @@ def test_everything_that_takes_memory_is_counted(monkeypatch, text, count):
     monkeypatch.setattr(_json, "MAX_VALUES", count - 1)
     with pytest.raises(NotJSON, match="more values and names of fields"):
         parse_json(text)
+
+
+@pytest.mark.parametrize("once", [False, True])
+def test_a_string_that_never_ends_holds_nothing_up(once):
+    """Quotes in it are not each taken for the beginning of another string: that took minutes."""
+    text = '"' + '\\"' * 530_000 + "[" * 1_020_000
+    before = time.thread_time()
+    with pytest.raises(NotJSON):
+        parse_json(text, once=once)
+
+    assert time.thread_time() - before < 10
+
+
+@given(st.lists(st.sampled_from(['"', "\\", "[", "a", "\n", ","]), max_size=30).map("".join))
+def test_whatever_stands_in_a_text_it_is_judged(text):
+    """Counting takes strings out, whole ones and one without an end: nothing else of a text."""
+    left = re.sub(_json._STRING, "", text)
+
+    assert '"' not in left
