@@ -100,6 +100,6 @@ def _parsed(data: bytes) -> dict[str, Any] | None:
     try:
         text = data.decode().removeprefix("\ufeff").lstrip()
         value, _ = make_scanner(_Context())(text, 0)  # type: ignore[arg-type]
-    except (ValueError, StopIteration, RecursionError):
+    except (ValueError, StopIteration, RecursionError, SystemError):  # 3.11, without `json`
         return None
     return value if isinstance(value, dict) else None

@@ -6,8 +6,9 @@ true, every append begins by settling the last change in the file: the store rem
 the last change it committed, both are looked at under the store's write lock, and a change that
 the store does not know gets a line ``memory.abandoned`` before anything else is written. A log
 that holds no line of ours, because it was rotated, begins with ``memory.continued``, which names
-the last committed change. So the fate of each line is in the log by the next recorded action, and
-replaying it gives the current set of keys (:mod:`rotifer_engine._replay`).
+the last committed change. Half a line, which a process left that was killed in it, stays where it
+is, and ``memory.torn`` says what it is. So the fate of each line is in the log by the next recorded
+action, and replaying it gives the current set of keys (:mod:`rotifer_engine._replay`).
 
 Values never appear here.
 """
@@ -39,12 +40,14 @@ __all__ = [
     "Line",
     "Locked",
     "Record",
+    "is_torn",
     "new_change_id",
     "read_line",
     "record_of",
     "store_of",
 ]
 
+_BEGINNING = b'{"ts":"'  # of every line of ours
 _WINDOW = 64 * 1024
 _MAX_WINDOW = 1024 * 1024
 
@@ -78,6 +81,7 @@ ACTIONS: dict[str, Action] = {
     "memory.denied": Action(None, "denied", "MEMORY_ACCESS_DENIED"),
     "memory.abandoned": Action(None, "not_committed", "MEMORY_STORAGE_ERROR"),
     "memory.continued": Action(None, "committed"),
+    "memory.torn": Action(None, "torn"),
 }
 
 
@@ -279,6 +283,8 @@ class AuditLog:
             nonlocal pending
             for record, change in self._settle(fd, size, store_of(change_id), last_change, known):
                 yield record.to_line(ts, change)
+            if self._ends_torn(fd, size):
+                yield Record("memory.torn").to_line(ts, change_id)
             for line in records:
                 if ACTIONS[line.action].effect is not None:
                     pending = change_id
@@ -340,6 +346,14 @@ class AuditLog:
                 return None
             window *= 4
 
+    def _ends_torn(self, fd: int, size: int) -> bool:
+        """Whether the last line is one of ours of which only the beginning was written."""
+        if self._files.read_at(fd, max(0, size - 2), 2) in {b"", b"}\n"}:
+            return False  # as nearly always
+        start = max(0, size - _WINDOW)
+        lines = self._files.read_at(fd, start, size - start).split(b"\n")
+        return is_torn(next(filter(None, reversed(lines)), b""))
+
     def reader(self, agent_id: str, snapshot: Snapshot) -> LineReader:  # noqa: ARG002 - for rows
         """The file as it is now, to be read line by line and closed.
 
@@ -380,3 +394,14 @@ def record_of(fields: object) -> tuple[str, str] | None:
     if not isinstance(change_id, str) or not isinstance(action, str) or action not in ACTIONS:
         return None
     return action, change_id
+
+
+def is_torn(line: bytes) -> bool:
+    """Whether it is the beginning of a line of ours and no more, as a killed process leaves it."""
+    if not line or line[: len(_BEGINNING)] != _BEGINNING[: len(line)]:
+        return False
+    try:
+        loads(line.decode())
+    except (ValueError, RecursionError):
+        return True
+    return False

@@ -41,6 +41,7 @@ class Report(NamedTuple):
         log_whole: whether the log goes back to the agent's first entry; if not, because it was
             rotated, entries that it does not tell of are no finding.
         foreign_numbers: the numbers of the first lines of other programs.
+        torn_lines: those that a killed process left half written; no change was made of them.
     """
 
     findings: list[Finding]
@@ -51,6 +52,7 @@ class Report(NamedTuple):
     other_lines: int = 0
     log_whole: bool = False
     foreign_numbers: tuple[int, ...] = ()
+    torn_lines: int = 0
 
     @property
     def ok(self) -> bool:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from rotifer_engine._audit import ACTIONS, record_of, store_of
+from rotifer_engine._audit import ACTIONS, is_torn, record_of, store_of
 from rotifer_engine._entry import entry_id
 from rotifer_engine._input import shown
 from rotifer_engine._reading import MAX_LINE_BYTES
@@ -26,6 +26,8 @@ __all__ = ["Seen", "check_log"]
 
 _PART = "audit log"
 _TORN = "a crash can leave such a line; look at it, then take it out or rotate the log"
+#: Before the line that says what a torn one is, the same append may settle a change.
+_SETTLING = {"memory.abandoned", "memory.continued"}
 _DIFFERS = "one of the two was changed by hand or is an older copy: restore both from the same copy"
 
 
@@ -40,6 +42,7 @@ class Seen(NamedTuple):
     other_stores: int
     whole: bool
     foreign_numbers: tuple[int, ...]
+    torn: int
 
 
 def check_log(
@@ -123,6 +126,8 @@ class _Reading:
         self._findings = findings
         self._lines = self._foreign = self._others = 0
         self._foreign_numbers: list[int] = []
+        self._torn_numbers: list[int] = []
+        self._torn = 0
         self.begun = False
         self.whole = False
         self.last_made: str | None = None
@@ -130,7 +135,12 @@ class _Reading:
     def seen(self) -> Seen:
         """What was counted."""
         return Seen(
-            self._lines, self._foreign, self._others, self.whole, tuple(self._foreign_numbers)
+            self._lines,
+            self._foreign,
+            self._others,
+            self.whole,
+            tuple(self._foreign_numbers),
+            self._torn,
         )
 
     def lines(self, log: Numbered) -> Iterator[Line]:
@@ -146,6 +156,7 @@ class _Reading:
             if fields is None:
                 continue
             found = record_of(fields)
+            self._judge_torn(found and found[0])
             if found is None:
                 self._judge_foreign(number, fields)
                 continue
@@ -165,11 +176,12 @@ class _Reading:
             else:
                 key = self._key(number, action, fields)
                 yield Line(action, change_id, self._agent_id, key, fields.get("size"))
+        self._settle_torn()  # the next append will tell of it
 
     def _parse(self, number: int, raw: bytes | None) -> dict[str, object] | None:
         if raw is None:
             self._lines += 1
-            self._torn(number, f"has more than {MAX_LINE_BYTES:,} bytes")
+            self._no_line(number, f"has more than {MAX_LINE_BYTES:,} bytes")
             return None
         if not raw.strip():
             return None
@@ -177,15 +189,32 @@ class _Reading:
         try:
             fields = json.loads(raw)
         except (ValueError, RecursionError):
-            self._torn(number, "is not JSON")
+            if is_torn(raw):
+                self._torn_numbers.append(number)
+            else:
+                self._no_line(number, "is not JSON")
             return None
         if not isinstance(fields, dict):
-            self._torn(number, "is no JSON object")
+            self._no_line(number, "is no JSON object")
             return None
         return fields
 
-    def _torn(self, number: int, what: str) -> None:
+    def _no_line(self, number: int, what: str) -> None:
         self._findings.add(_PART, f"line {number:,} {what}", _TORN, kind="torn or foreign lines")
+
+    def _judge_torn(self, action: str | None) -> None:
+        """What a whole line makes of the torn ones right before it."""
+        if action == "memory.torn":
+            self._settle_torn()
+        elif action not in _SETTLING:
+            for number in self._torn_numbers:
+                self._no_line(number, "is not JSON")
+            self._torn_numbers.clear()
+
+    def _settle_torn(self) -> None:
+        """They were left by a process that was killed: their change was never made."""
+        self._torn += len(self._torn_numbers)
+        self._torn_numbers.clear()
 
     def _missing(self, first: int, last: int) -> None:
         which = f"line {first:,} is" if first == last else f"lines {first:,} to {last:,} are"

@@ -124,6 +124,11 @@ def decoder(**hooks: Any) -> Callable[[str], Any]:
             value, end = scan(bare, 0)
         except StopIteration as stop:
             raise _error("Expecting value", text, stop.value) from None
+        except SystemError:
+            # Python 3.11 has no error to raise until `json` has been imported.
+            from json import JSONDecoder
+
+            return JSONDecoder(**hooks).decode(text)
         except ValueError as error:
             if getattr(error, "doc", None) is not bare:
                 raise  # a hook's

@@ -75,6 +75,7 @@ class TestCheck:
             "foreignLines": 0,
             "foreignLineNumbers": [],
             "otherDatabaseLines": 0,
+            "tornLines": 0,
             "logWhole": True,
         } == document
 
@@ -107,6 +108,18 @@ class TestCheck:
         document = json.loads(cli("agent", "memory", "check", "keeper", "--json").out)
         assert not document["ok"]
         assert {"part", "message", "remedy"} == set(document["findings"][0])
+
+    def test_half_a_line(self, cli, bench, memory):
+        """It is no finding before the next line that tells of it, nor after."""
+        with open(bench.path(".rotifer/audit.jsonl"), "ab") as file:
+            file.write(b'{"ts":"2026-01-01T00:00:00.000Z","act')
+        said = "lines of the audit log (1 left half written by a killed process; no change was made of it)"  # fmt: skip
+        before = cli("agent", "memory", "check", "keeper")
+        memory.write(GENE, "new", b"", "CACHE")
+        after = cli("agent", "memory", "check", "keeper")
+
+        assert (0, f"checked: 5 {said}") == (before.code, before.out.splitlines()[-1])
+        assert (0, f"checked: 7 {said}") == (after.code, after.out.splitlines()[-1])
 
     def test_a_rotated_log(self, cli, bench, memory):
         """It is said that older entries are not in it."""

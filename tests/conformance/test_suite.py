@@ -47,7 +47,7 @@ def test_the_cases_meet_every_error_action_and_role():
     """All codes but that of a broken store, all actions of the log on entries, all genes."""
     steps = [step for case in cases() for step in case.steps]
     lines = {line.action for step in steps for group in step.lines for line in group}
-    broken = {"abandoned", "continued", "erase"}
+    broken = {"abandoned", "continued", "erase", "torn"}
     on_entries = {name.removeprefix("memory.") for name in ACTIONS if "layer" not in name}
     codes = {step.answer.code for step in steps if isinstance(step.answer, Refusal)}
 

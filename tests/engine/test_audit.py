@@ -16,6 +16,7 @@ from rotifer_engine import (
     FileSystem,
     RetentionPolicy,
     StorageError,
+    entry_id,
     replay,
 )
 
@@ -216,14 +217,52 @@ def test_a_failed_append_is_settled_by_the_next(make_world, a):
 
 @pytest.mark.files
 def test_a_torn_last_line_swallows_nothing(world, a):
-    """The next record starts on a fresh line."""
+    """It stays, and the next record, which tells of it, starts on a fresh line."""
     world.memory.write(a, "1", b"", "CACHE")
     with open(world.audit_path, "ab") as file:
         file.write(b'{"ts":"2026-')
     world.memory.write(a, "2", b"", "CACHE")
+    world.memory.write(a, "3", b"", "CACHE")
     lines = text(world).split(b"\n")
+    torn, second, third = map(json.loads, lines[2:5])
 
-    assert (b'{"ts":"2026-', "2", b"") == (lines[1], json.loads(lines[2])["key"], lines[3])
+    assert (b'{"ts":"2026-', b"") == (lines[1], lines[5])
+    assert ("memory.torn", "torn", None) == (torn["action"], torn["result"], torn["key"])
+    assert ("2", "3") == (second["key"], third["key"])
+    assert torn["change_id"] == second["change_id"]
+    assert {"1", "2", "3"} == replay(text(world).splitlines())[world.memory.agent_id]
+
+
+@pytest.mark.files
+def test_a_torn_line_of_a_change_whose_first_lines_are_whole(world, a):
+    """That it was not made is told first, so that no reader takes it for made."""
+    world.memory.write(a, "1", b"", "CACHE")
+    ghost = entry_id(world.memory.agent_id, b"ghost")
+    lost = world.lines()[0] | {"change_id": world.lines()[0]["change_id"] + "lost"}
+    with open(world.audit_path, "ab") as file:
+        file.write(
+            json.dumps({**lost, "key": "ghost", "entry_id": ghost}).encode() + b'\n{"ts":"2026-'
+        )
+    world.open().write(a, "2", b"", "CACHE")
+    after = [json.loads(line) for line in text(world).splitlines()[3:]]
+
+    assert ["memory.abandoned", "memory.torn", "memory.create"] == [each["action"] for each in after]  # fmt: skip
+    assert lost["change_id"] == after[0]["change_id"]
+    assert {"1", "2"} == replay(text(world).splitlines())[world.memory.agent_id]
+    assert 1 == world.memory.check().torn_lines
+    assert world.memory.check().ok
+
+
+@pytest.mark.files
+@pytest.mark.parametrize("end", [b'{"ts":"x"}', b'{"ts":"x"}\n', b'{"other', b"7", b"\n\n", b"}"])
+def test_another_end_of_the_file(world, a, end):
+    """A whole line without its end, or what is none of ours, is not told of."""
+    world.memory.write(a, "1", b"", "CACHE")
+    with open(world.audit_path, "ab") as file:
+        file.write(end)
+    world.memory.write(a, "2", b"", "CACHE")
+
+    assert b"memory.torn" not in text(world)
 
 
 @pytest.mark.files

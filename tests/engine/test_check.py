@@ -67,7 +67,7 @@ class TestNothing:
 
     def test_a_memory_that_was_never_used(self, world):
         """It has nothing, and nothing is wrong with it."""
-        assert ([], 0, 0, 0, 0, 0, False, ()) == world.memory.check()
+        assert ([], 0, 0, 0, 0, 0, False, (), 0) == world.memory.check()
         assert world.memory.check().ok
 
     def test_everything_that_may_happen(self, make_world, a, c):
@@ -108,7 +108,7 @@ class TestNothing:
 
         assert [] == report.findings
         assert (len(world.keys(memory)), memory.usage()) == (report.entries, report.size)
-        assert (len(world.lines()), 0, 0, True, ()) == report[3:]
+        assert (len(world.lines()), 0, 0, True, (), 0) == report[3:]
 
     def test_an_entry_that_expired_and_was_not_purged(self, world, a):
         """It is still a row, and still in the log; a check purges nothing."""
@@ -134,7 +134,7 @@ class TestNothing:
             file.write(b'{"action":"memory.delete","change_id":"0badf00d-1","key":"one"}\n')
         filled.memory.write(a, "four", b"", "CACHE")
 
-        assert ([], 4, 30, 7, 2, 1, True, (4, 6)) == filled.memory.check()
+        assert ([], 4, 30, 7, 2, 1, True, (4, 6), 0) == filled.memory.check()
 
     def test_a_log_that_was_rotated(self, filled, a):
         """What it does not tell of is no finding; what it tells must be so."""
@@ -344,7 +344,7 @@ class TestDatabase:
                 os.rename(filled.database + suffix, filled.database + suffix + ".old")
         filled.open().write(a, "new", b"", "CACHE")
 
-        assert ([], 1, 3, 4, 0, 3, True, ()) == filled.memory.check()
+        assert ([], 1, 3, 4, 0, 3, True, (), 0) == filled.memory.check()
 
     def test_locked_for_longer_than_the_wait(self, filled):
         """That is told, too."""
@@ -367,7 +367,7 @@ class TestLog:
     @pytest.mark.parametrize(
         ("line", "words"),
         [
-            (b'{"ts":"2026-01-01T00:00:00.000Z","acti', "line 4 is not JSON"),
+            (b'{"t":"2026-01-01T00:00:00.000Z","acti', "line 4 is not JSON"),
             (b"\xff\xfe", "line 4 is not JSON"),
             (b"[" * 100_000, "line 4 is not JSON"),
             (b"1" * 10_000, "line 4 is not JSON"),
@@ -389,10 +389,39 @@ class TestLog:
         assert (0, True) == report[4:7:2]
         assert report.lines == len([line for line in log(filled) if line.strip()])
 
+    @pytest.mark.parametrize(
+        "torn", [b"{", b'{"ts":"2026-', b'{"ts":"2026-01-01T00:00:00.000Z"\n{"ts']
+    )
+    @pytest.mark.parametrize("line_end", [b"", b"\n"])
+    def test_half_a_line_of_ours(self, filled, a, torn, line_end):
+        """At the end, where a killed process leaves it, it is none; nor behind the next append."""
+        with open(filled.audit_path, "ab") as file:
+            file.write(torn + line_end)
+        count = len(torn.splitlines())
+        assert ([], count) == (found(filled), filled.memory.check().torn_lines)
+        filled.memory.write(a, "four", b"", "CACHE")
+        filled.memory.write(a, "five", b"", "CACHE")
+
+        assert ([], count) == (found(filled), filled.memory.check().torn_lines)
+
+    def test_half_a_line_that_nothing_tells_of(self, filled, a):
+        """A line that somebody cut off, among whole ones: no process leaves that."""
+        lines = log(filled)
+        rewrite(filled, [lines[0], lines[1][:40] + b"\n", lines[2]])
+
+        assert "audit log: line 2 is not JSON: a crash can leave such a line" in found(filled)[0]
+        assert "it does not know the entry 'two'" in found(filled)[1]
+
+    def test_a_last_line_cut_off(self, filled):
+        """Of a change that was made: that its line is not whole shows in the database."""
+        rewrite(filled, [*log(filled)[:2], log(filled)[2][:40]])
+
+        assert "its last change is not the last one of the database" in found(filled)[0]
+
     def test_many_torn_lines(self, filled):
         """The first ones by number, and how many more."""
         with open(filled.audit_path, "ab") as file:
-            file.write(b"{\n" * 100)
+            file.write(b"[\n" * 100)
         lines = found(filled)
 
         assert 21 == len(lines)
@@ -533,4 +562,4 @@ class TestLog:
         with pytest.raises(QuotaExceeded):
             memory.write(a, "k", b"1", "CACHE")
 
-        assert ([], 0, 0, 1, 0, 0, True, ()) == memory.check()
+        assert ([], 0, 0, 1, 0, 0, True, (), 0) == memory.check()

@@ -453,6 +453,20 @@ FAULTS = (
         "test_lines test_audit",
     ),
     Fault(
+        "a write that fails leaves half a line (§9)",
+        "_lines.py",
+        "                    self._cut_half_line(fd, whole)\n",
+        "                    pass\n",
+        "test_lines",
+    ),
+    Fault(
+        "half a line of a killed process is not told of (§9)",
+        "_audit.py",
+        "            if self._ends_torn(fd, size):\n",
+        "            if False:\n",
+        "test_audit test_check",
+    ),
+    Fault(
         "a change that was not made is not told (§9)",
         "_audit.py",
         "        if pending is None or pending == last_change:\n            return ()\n",

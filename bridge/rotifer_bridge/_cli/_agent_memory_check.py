@@ -30,6 +30,7 @@ def _check(name: str, as_json: bool) -> int:
             "foreignLines": report.foreign_lines,
             "foreignLineNumbers": list(report.foreign_numbers),
             "otherDatabaseLines": report.other_lines,
+            "tornLines": report.torn_lines,
             "logWhole": report.log_whole,
         }
         say(json.dumps(document, separators=(",", ":")))
@@ -55,6 +56,7 @@ def _print(report: Report) -> None:
         for count, what in (
             (report.foreign_lines, f"of other programs: {_numbers(report)}"),
             (report.other_lines, "about another database"),
+            (report.torn_lines, "left half written by a killed process; no change was made of it"),
         )
         if count
     ]
