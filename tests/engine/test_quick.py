@@ -8,6 +8,7 @@ import json
 import pickle
 import queue
 import sqlite3
+import subprocess
 import sys
 import typing
 
@@ -179,3 +180,34 @@ def another(module):
     made = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(made)
     return made
+
+
+FRESH = """
+import sys
+from rotifer_engine import quick
+told = []
+for text in sys.argv[1:]:
+    for name in [name for name in sys.modules if name == "json" or name.startswith("json.")]:
+        del sys.modules[name]
+    try:
+        quick.loads(text)
+    except ValueError as error:
+        told.append(str(error))
+import json
+print(json.dumps(told))
+"""
+
+
+def test_what_is_wrong_where_json_was_not_imported_before():
+    """The parts of `json` need the whole of it to tell of a mistake: it is there in time."""
+    texts = ['{"a": 1', '{"a" 1}', '{"a": "x', "[1 2", "[1,]", "{'a': 1}", "", "nul", "1 2", r'"\x"', '"\t"']  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", FRESH, *texts], capture_output=True, text=True, check=True
+    )
+    expected = []
+    for text in texts:
+        with pytest.raises(json.JSONDecodeError) as caught:
+            json.loads(text)
+        expected.append(str(caught.value))
+
+    assert expected == json.loads(done.stdout)
