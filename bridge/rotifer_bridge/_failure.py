@@ -31,6 +31,7 @@ __all__ = [
     "unserved",
 ]
 
+_LESS = "answer with less, and flatter; long data can be one string"
 _SIGXCPU = 24  # on Linux
 REFUSAL = "__rotifer_error"
 """The one key of an output that is no answer (projects §4)."""
@@ -95,6 +96,9 @@ def failed(gene: str, folder: str, kind: str, error: Any, *, limit: int) -> Gene
     elif kind == "undefined":
         message = f"gene '{gene}' returned undefined, which JSON cannot hold"
         help_ = "return a JSON value from express; null for nothing"
+    elif kind == "not-json" and name == "RangeError" and "call stack" in text:
+        message = f"gene '{gene}' answered JSON that cannot be written: it is nested too deeply"
+        help_ = _LESS
     elif kind == "not-json":
         reason = text if name == "string" else thrown
         message = f"gene '{gene}' returned what JSON cannot hold: {reason}"
@@ -157,7 +161,7 @@ def unreadable(gene: str, error: NotJSON) -> GeneFailed:
         return GeneFailed(
             f"gene '{gene}' answered JSON that cannot be read: {error}",
             code="E0052",
-            help="answer with less, and flatter; long data can be one string",
+            help=_LESS,
         )
     return GeneFailed(
         f"gene '{gene}' answered what is not JSON: {error}",

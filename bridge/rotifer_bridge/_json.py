@@ -32,9 +32,19 @@ _STRING = r'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)'
 class NotJSON(ValueError):
     """The text is not JSON; ``str()`` says why, with line and column where there is one."""
 
+    @property
+    def told(self) -> str:
+        """What stands behind the name of the text: ``is not JSON: ...``."""
+        return f"is not JSON: {self}"
+
 
 class TooMuch(NotJSON):
     """It may well be JSON, and is more than can be read here."""
+
+    @property
+    def told(self) -> str:
+        """What stands behind the name of the text: ``cannot be read: ...``."""
+        return f"cannot be read: {self}"
 
 
 def _refuse_constant(name: str) -> NoReturn:

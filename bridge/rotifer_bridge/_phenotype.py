@@ -46,7 +46,7 @@ def parse_phenotype(data: bytes, where: str, *, domain: str | None = None) -> Ph
         value = parse_json(data)
     except NotJSON as error:
         raise GeneError(
-            f"phenotype.json is not JSON: {error}",
+            f"phenotype.json {error.told}",
             code="E0020",
             where=where,
             help="correct the file by hand, or delete it and run 'rotifer wrap' again",

@@ -354,7 +354,7 @@ def _read_config(path: str) -> dict[str, Any]:
         config = parse_json(data)
     except NotJSON as error:
         raise ProjectError(
-            f"rotifer.json is not JSON: {error}", where=path, help="correct the file by hand"
+            f"rotifer.json {error.told}", where=path, help="correct the file by hand"
         ) from None
     if not isinstance(config, dict):
         raise ProjectError("rotifer.json is not an object", where=path)

@@ -132,7 +132,7 @@ def load_record(path: str) -> AgentRecord:
     except ProjectError as error:
         raise FaultyRecord(error, path, None) from None
     except NotJSON as error:
-        fault = AgentError(f"the agent's record is not JSON: {error}")
+        fault = AgentError(f"the agent's record {error.told}")
         raise FaultyRecord(fault, path, None) from None
     try:
         return _parse(document, path)

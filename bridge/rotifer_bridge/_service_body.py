@@ -65,7 +65,7 @@ def value_of(body: bytes) -> Any:
     try:
         return parse_json(body, once=True)
     except NotJSON as error:
-        raise Refused("INVALID_REQUEST", f"the body is not JSON: {error}") from None
+        raise Refused("INVALID_REQUEST", f"the body {error.told}") from None
 
 
 def object_of(

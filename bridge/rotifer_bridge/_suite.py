@@ -66,7 +66,7 @@ def read_suite(folder: str) -> Suite | list[Fault] | None:
     try:
         value = parse_json(data)
     except NotJSON as error:
-        raise GeneError(f"testsuite.json is not JSON: {error}", where=path) from None
+        raise GeneError(f"testsuite.json {error.told}", where=path) from None
     return _Reader().suite(value)
 
 

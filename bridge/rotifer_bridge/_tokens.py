@@ -234,9 +234,7 @@ def _read(path: str) -> dict[str, Token]:
     except FileNotFoundError:
         return {}
     except NotJSON as error:
-        raise ProjectError(
-            f"the tokens file is not JSON: {error}", where=path, help=_REMEDY
-        ) from None
+        raise ProjectError(f"the tokens file {error.told}", where=path, help=_REMEDY) from None
     listed = document.get("tokens") if isinstance(document, dict) else None
     if not isinstance(listed, list) or document.get("version") != _VERSION:
         raise ProjectError("this is not a tokens file of version 1", where=path, help=_REMEDY)

@@ -42,8 +42,7 @@ def output_file(path: str, *, force: bool) -> Iterator[BinaryIO]:
         UsageError: something is there already.
         ProjectError: it cannot be written; nothing is left of it.
     """
-    if not force and os.path.lexists(path):
-        raise _exists(path)
+    _demand_room(path, force=force)
     draft = f"{path}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
     try:
         fd, is_named = new_draft(draft)
@@ -155,6 +154,21 @@ def _not_kept(folder: str, error: OSError) -> ProjectError:
         help="make room there, or write it into a file elsewhere and import that file: it is read "
         "where it stands",
     )
+
+
+def _demand_room(path: str, *, force: bool) -> None:
+    """Refuse what is there, unless it is to be replaced."""
+    with suppress(OSError):  # nothing is there, or whoever writes says what is wrong
+        mode = os.stat(path).st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            # Replaced, a device or a pipe, or the link to it, would be gone for whoever uses it.
+            raise UsageError(
+                "this is a device, a pipe or a socket, and is not replaced",
+                where=path,
+                help="name a file; '-' is the standard output",
+            )
+    if not force and os.path.lexists(path):
+        raise _exists(path)
 
 
 def _exists(path: str) -> UsageError:

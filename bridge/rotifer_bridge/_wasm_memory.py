@@ -105,7 +105,7 @@ def _perform(run: Run, op: str, request: bytes) -> bytes:
         try:
             fields = parse_json(request)
         except NotJSON as error:
-            raise InvalidInput(f"the request is not JSON: {error}") from None
+            raise InvalidInput(f"the request {error.told}") from None
         if op == "query" and fields is None:
             fields = ABSENT
     value: object = ABSENT

@@ -37,7 +37,7 @@ BAD = {
     "returns a symbol": ("export const express = () => Symbol('x')", "returned what JSON cannot hold: a symbol"),
     "returns what is nested too deep": (
         "export const express = () => { let a = []; for (let i = 0; i < 1e6; i++) a = [a]; return a }",
-        "returned what JSON cannot hold: RangeError",
+        "nested too deeply",  # who of the two says so is Node's own limit
     ),
     "returns what is nested deeper than it is read": (
         "export const express = () => { let a = []; for (let i = 0; i < 2e3; i++) a = [a]; return a }",

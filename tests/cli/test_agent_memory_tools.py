@@ -225,6 +225,26 @@ class TestExport:
         assert "help: --force replaces it" in done.err
         assert ["out.jsonl"] == [name for name in os.listdir(bench.root) if name.startswith("out")]
 
+    @pytest.mark.parametrize("there", ["pipe", "a link to a device"])
+    def test_what_is_no_file_is_not_replaced(self, cli, bench, memory, there):
+        """A device or a pipe that others use stays, with --force, too."""
+        target = bench.path("out.jsonl")
+        if there == "pipe":
+            os.mkfifo(target)
+        else:
+            os.symlink(os.devnull, target)
+        before = os.lstat(target)
+        for more in ((), ("--force",)):
+            done = cli("agent", "memory", "export", "keeper", "out.jsonl", *more)
+
+            assert 1 == done.code
+            assert "a device, a pipe or a socket, and is not replaced" in done.err
+            assert "'-' is the standard output" in done.err
+        assert (before.st_ino, before.st_mode) == (
+            os.lstat(target).st_ino,
+            os.lstat(target).st_mode,
+        )
+
     def test_force(self, cli, bench, memory):
         """A file is replaced, and a link is, not what it leads to."""
         bench.put("precious", "mine")

@@ -33,7 +33,7 @@ def composition_value(text: str) -> str | dict[str, object]:
     try:
         value: dict[str, object] = parse_json(text)
     except NotJSON as error:
-        raise UsageError(f"--composition is not JSON: {error}") from None
+        raise UsageError(f"--composition {error.told}") from None
     return value
 
 

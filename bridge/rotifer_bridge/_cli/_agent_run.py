@@ -303,7 +303,7 @@ def read_input(text: str) -> Any:
         return parse_json(data)
     except NotJSON as error:
         raise UsageError(
-            f"{what} is not JSON: {error}",
+            f"{what} {error.told}",
             help=_INPUT_EXAMPLE,
         ) from None
 

@@ -101,9 +101,7 @@ def _read_policy(file: str) -> object:
     try:
         value: object = parse_json(data)
     except NotJSON as error:
-        raise UsageError(
-            f"--data-policy is not JSON: {error}", where=where, help=_EXAMPLE
-        ) from None
+        raise UsageError(f"--data-policy {error.told}", where=where, help=_EXAMPLE) from None
     if value is None:
         raise UsageError("--data-policy: dataPolicy must be an object; got null", help=_EXAMPLE)
     return value
