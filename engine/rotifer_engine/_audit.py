@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ACTIONS",
+    "LAYER_ACTIONS",
     "Action",
     "Audit",
     "AuditLog",
@@ -83,6 +84,9 @@ ACTIONS: dict[str, Action] = {
     "memory.continued": Action(None, "committed"),
     "memory.torn": Action(None, "torn"),
 }
+
+#: Those about entries of the layers, which are no agent's.
+LAYER_ACTIONS = frozenset(name for name in ACTIONS if name.startswith("memory.layer_"))
 
 
 class Line(Protocol):

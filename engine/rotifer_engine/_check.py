@@ -74,13 +74,14 @@ def check_memory(ledger: Ledger) -> Report:
             for fault in snapshot.faults(findings.limit):
                 findings.add("database", fault, _RESTORE)
             sizes = _check_rows(ledger.agent_id, snapshot, findings)
+            layers = dict(snapshot.layer_sizes())
         except StorageError as error:
             findings.add("database", error.message, "")
             return Report(findings.all())
         entries, size = len(sizes), sum(sizes.values())
         if log is None:
             return Report(findings.all(), entries, size)
-        seen = check_log(ledger.agent_id, log, snapshot, sizes, findings)
+        seen = check_log(ledger.agent_id, log, snapshot, sizes, layers, findings)
         return Report(findings.all(), entries, size, *seen)
     finally:
         snapshot.close()

@@ -1,8 +1,8 @@
-"""The audit log against the rows of an agent, and the log's own lines (memory §9).
+"""The audit log against the rows of an agent and of the layers, and its own lines (memory §9).
 
-The log is read once, a line at a time. What is kept of it grows with the agent's entries, not with
-the log. A log that was rotated begins with ``memory.continued``: it tells what happened since, so
-an entry that it never mentions is older than it; one that it mentions must be as it says.
+The log is read once, a line at a time. What is kept of it grows with the entries, not with the log.
+A log that was rotated begins with ``memory.continued``: it tells what happened since, so an entry
+that it never mentions is older than it; one that it mentions must be as it says.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from rotifer_engine._audit import ACTIONS, is_torn, record_of, store_of
+from rotifer_engine._audit import ACTIONS, LAYER_ACTIONS, is_torn, record_of, store_of
 from rotifer_engine._entry import entry_id
 from rotifer_engine._input import shown
 from rotifer_engine._reading import MAX_LINE_BYTES
@@ -45,11 +45,12 @@ class Seen(NamedTuple):
     torn: int
 
 
-def check_log(
+def check_log(  # noqa: PLR0917 - the log, and what it is held against
     agent_id: str,
     log: Numbered,
     snapshot: Snapshot,
     sizes: dict[str, int],
+    layers: dict[str, int],
     findings: Findings,
 ) -> Seen:
     """Read the log and compare it with the rows.
@@ -59,25 +60,16 @@ def check_log(
         log: the log, as it was when the snapshot was taken.
         snapshot: the store.
         sizes: the size of the entry of each key.
+        layers: the size of each entry of the layers, by its id.
         findings: what should not be goes there.
     """
     reading = _Reading(agent_id, snapshot.store_id, findings)
-    present: dict[str, object] = {}
-    removed: set[str] = set()
+    of_agent, of_layers = _Told("entry", sizes), _Told("entry of a layer", layers)
     last_change = snapshot.last_change(agent_id)
     try:
         for line in made(reading.lines(log), last_change):
             reading.last_made = line.change_id
-            key = line.key
-            if not isinstance(key, str):
-                continue
-            if (ACTIONS[line.action].effect or 0) >= 0:
-                present[key] = line.size
-                removed.discard(key)
-            else:
-                present.pop(key, None)
-                if key in sizes:  # of all that was ever removed, only this can be a fault
-                    removed.add(key)
+            (of_layers if line.action in LAYER_ACTIONS else of_agent).take(line)
     except OSError as error:
         findings.add(
             _PART, f"it cannot be read to its end: {error.strerror or error}", "check the disk"
@@ -86,35 +78,62 @@ def check_log(
     if reading.begun:
         if reading.last_made != last_change:
             findings.add(_PART, "its last change is not the last one of the database", _DIFFERS)
-        _compare(sizes, present, removed, findings, whole=reading.whole)
+        for told in (of_agent, of_layers):
+            told.compare(findings, whole=reading.whole)
     return reading.seen()
 
 
-def _compare(
-    sizes: dict[str, int],
-    present: dict[str, object],
-    removed: set[str],
-    findings: Findings,
-    *,
-    whole: bool,
-) -> None:
-    for key, size in sizes.items():
-        if key not in present:
-            if whole and key not in removed:
-                message = f"it does not know the entry {key!a}"
-                findings.add(_PART, message, _DIFFERS, kind="unknown to it")
-            elif key in removed:
-                message = f"it says that the entry {key!a} was removed, and it is there"
-                findings.add(_PART, message, _DIFFERS, kind="not removed")
-        elif present[key] != size:
-            message = (
-                f"it says that the entry {key!a} has {shown(present[key])} bytes; it has {size:,}"
-            )
-            findings.add(_PART, message, _DIFFERS, kind="of another size")
-    for key in present:
-        if key not in sizes:
-            message = f"it says that there is an entry {key!a}, and it is not there"
-            findings.add(_PART, message, _DIFFERS, kind="missing")
+class _Told:
+    """What the log tells of some rows, to be held against them.
+
+    Args:
+        what: one of them, for people.
+        sizes: the size of each row by its name in the log.
+    """
+
+    def __init__(self, what: str, sizes: dict[str, int]) -> None:
+        self._what = what
+        self._sizes = sizes
+        self._present: dict[str, object] = {}
+        self._removed: set[str] = set()
+
+    def take(self, line: Line) -> None:
+        """A line of a change that was made; without a key it is about none of them."""
+        key = line.key
+        if not isinstance(key, str):
+            return
+        if (ACTIONS[line.action].effect or 0) >= 0:
+            self._present[key] = line.size
+            self._removed.discard(key)
+        else:
+            self._present.pop(key, None)
+            if key in self._sizes:  # of all that was ever removed, only this can be a fault
+                self._removed.add(key)
+
+    def compare(self, findings: Findings, *, whole: bool) -> None:
+        """Find where rows and lines differ.
+
+        Args:
+            findings: where to.
+            whole: whether the log goes back to the first row.
+        """
+        for key, size in self._sizes.items():
+            row = f"the {self._what} {key!a}"
+            if key not in self._present:
+                if whole and key not in self._removed:
+                    findings.add(_PART, f"it does not know {row}", _DIFFERS, kind="unknown to it")
+                elif key in self._removed:
+                    message = f"it says that {row} was removed, and it is there"
+                    findings.add(_PART, message, _DIFFERS, kind="not removed")
+            elif self._present[key] != size:
+                message = (
+                    f"it says that {row} has {shown(self._present[key])} bytes; it has {size:,}"
+                )
+                findings.add(_PART, message, _DIFFERS, kind="of another size")
+        for key in self._present:
+            if key not in self._sizes:
+                message = f"it says that there is an {self._what} {key!a}, and it is not there"
+                findings.add(_PART, message, _DIFFERS, kind="missing")
 
 
 class _Reading:
@@ -144,7 +163,7 @@ class _Reading:
         )
 
     def lines(self, log: Numbered) -> Iterator[Line]:
-        """The lines about this store; keys and sizes only of this agent's entries."""
+        """The lines about this store; keys and sizes only of what is held against them."""
         change_id = ""
         first = last = 0
         for number, raw in log.numbered():
@@ -171,7 +190,9 @@ class _Reading:
                 self.last_made = change
             if change != change_id:  # one text for all lines of a change
                 change_id = change
-            if ACTIONS[action].effect is None or fields.get("agent_id") != self._agent_id:
+            if action in LAYER_ACTIONS:
+                yield Line(action, change_id, None, fields.get("entry_id"), fields.get("size"))
+            elif ACTIONS[action].effect is None or fields.get("agent_id") != self._agent_id:
                 yield Line(action, change_id)
             else:
                 key = self._key(number, action, fields)

@@ -71,6 +71,10 @@ class PostgresSnapshot(Closing):
                 )
             after = (page[-1][-1], page[-1][0])
 
+    def layer_sizes(self) -> Iterator[tuple[str, int]]:
+        """None: the lines of each actor's are apart from those of the agents."""
+        return iter(())
+
     def entries(self, agent_id: str, categories: Sequence[str], moment: Moment) -> Iterator[Entry]:
         """Live entries of these categories, least recently updated first, one at a time."""
         after = 0

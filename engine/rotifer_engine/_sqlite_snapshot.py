@@ -13,6 +13,7 @@ from rotifer_engine._sqlite_connection import Connections
 from rotifer_engine._sqlite_rows import entry_of
 from rotifer_engine._store import Row
 from rotifer_engine._with import Closing
+from rotifer_engine.layers._sql import SQLITE_TABLE
 
 __all__ = ["SqliteSnapshot"]
 
@@ -32,6 +33,8 @@ SELECT e.key, {sql.COLUMNS}, e.value FROM agent_memory_entry e
 WHERE e.agent = {_AGENT} AND {sql.LIVE} AND instr(?4, ' ' || e.category || ' ') > 0
 ORDER BY e.update_order
 """  # noqa: S608
+
+_LAYERS = f"SELECT entry_id, size FROM {SQLITE_TABLE}"  # noqa: S608
 
 #: Everything of ours that the file's own list of tables has.
 _TABLES = """
@@ -77,6 +80,10 @@ class SqliteSnapshot(Closing):
     def rows(self, agent_id: str) -> Iterator[Row]:
         """All rows of an agent, expired ones too, least recently updated first."""
         return map(Row._make, self._each(_ROWS, (agent_id,)))
+
+    def layer_sizes(self) -> Iterator[tuple[str, int]]:
+        """Entry id and size of all rows of the layers."""
+        return ((entry_id, size) for entry_id, size in self._each(_LAYERS, ()))
 
     def entries(self, agent_id: str, categories: Sequence[str], moment: Moment) -> Iterator[Entry]:
         """Live entries of these categories, least recently updated first, one at a time."""

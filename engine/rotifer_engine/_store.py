@@ -116,6 +116,10 @@ class Snapshot(Protocol):
         """All rows of an agent, expired ones too, least recently updated first."""
         ...  # pragma: no cover
 
+    def layer_sizes(self) -> Iterator[tuple[str, int]]:
+        """Entry id and size of all rows of the layers, where their lines are in the agents' log."""
+        ...  # pragma: no cover
+
     def entries(self, agent_id: str, categories: Sequence[str], moment: Moment) -> Iterator[Entry]:
         """Live entries of these categories, least recently updated first, one at a time."""
         ...  # pragma: no cover

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 
 import pytest
@@ -217,3 +218,63 @@ def test_a_rotated_log_goes_on(cell, alice):
 
     assert ("memory.continued", last) == (first["action"], first["change_id"])
     assert "memory.layer_create" == second["action"]
+
+
+COLUMNS = "scope, actor, namespace, kind, session, key, content, metadata, created_at, updated_at, size"  # fmt: skip
+CREATED = (
+    f"INSERT INTO agent_memory_layer (entry_id, update_order, {COLUMNS}) "
+    f"SELECT hex(zeroblob(32)), 99, {COLUMNS} FROM agent_memory_layer"
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("DELETE FROM agent_memory_layer", "there is an entry of a layer '{id}', and it is not there"),
+        ("UPDATE agent_memory_layer SET size = size + 1", "the entry of a layer '{id}' has 5 bytes; it has 6"),
+        (CREATED, "it does not know the entry of a layer '0000"),
+    ],
+    ids=["taken out", "of another size", "put in"],
+)  # fmt: skip
+def test_a_check_holds_the_rows_against_the_lines(cell, alice, layers, statement, words):
+    """Whatever agent is checked: the log is one."""
+    gone = alice("gone", key="gone")
+    layers.clear("about_me", actor="alice")
+    saved = alice("first", kind="preference")
+    memory = cell.memory
+    memory.write(gene("a"), "k", b"", "CACHE")
+    assert (True, 4) == (memory.check().ok, memory.check().lines)
+    cell.close()
+    with sqlite3.connect(cell.database) as connection:
+        connection.execute(statement)
+    connection.close()
+    cell.open()
+    report = cell.memory.check()
+
+    assert gone.entry_id != saved.entry_id
+    assert words.format(id=saved.entry_id) in report.findings[-1].message
+
+
+def test_a_check_of_a_rotated_log_and_of_a_row_put_back(cell, alice, layers):
+    """What the log never mentions is older than it; what it says was removed must be gone."""
+    old, back = alice("old"), alice("back")
+    with sqlite3.connect(cell.database) as connection:
+        kept = connection.execute(
+            "SELECT * FROM agent_memory_layer WHERE entry_id = ?", (back.entry_id,)
+        ).fetchone()
+    connection.close()
+    os.rename(cell.audit_path, cell.audit_path + ".1")
+    layers.clear("about_me", actor="alice")
+    alice("old")
+    memory = cell.memory
+    assert memory.check().ok
+    cell.close()
+    with sqlite3.connect(cell.database) as connection:
+        marks = ", ".join("?" * len(kept))
+        connection.execute(f"INSERT INTO agent_memory_layer VALUES ({marks})", kept)
+    connection.close()
+    cell.open()
+    [finding] = cell.memory.check().findings
+
+    assert old.entry_id != back.entry_id
+    assert f"the entry of a layer '{back.entry_id}' was removed, and it is there" in finding.message
