@@ -99,7 +99,7 @@ def test_damaged_records(bench, text):
     path = bench.record(1)
     bench.put(os.path.relpath(path, bench.root), text.encode("latin-1"))
 
-    with pytest.raises(AgentError, match="record (is not|cannot be read)"):
+    with pytest.raises(AgentError, match=r"record (is not|cannot be read)"):
         load_record(path)
 
 
