@@ -16,12 +16,16 @@ from rotifer_bridge._node_install import node_version
 from rotifer_bridge._project import Project, find_root
 from rotifer_bridge._record import AgentRecord, FaultyRecord, duplicate_names
 from rotifer_bridge._runnable import agent_fault, gene_fault, memory_fault
+from rotifer_bridge._tokens import TOKENS_NAME, TokenFile
 from rotifer_bridge.errors import NodeError, ProjectError, RotiferError
 
 __all__ = ["Check", "examine"]
 
 PYTHON_MINIMUM = (3, 11)
 PYNNG = "0.9."  # the private options in use were measured on this series (design §2)
+
+_LITTLE_ROOM = 16 * 1024 * 1024
+"""Free bytes below which changes may fail [ours]: the log beside the database takes some 4 MiB."""
 
 # What to do where an error does not say it itself.
 _CORRECT = "correct it, then run 'rotifer doctor' again"
@@ -101,8 +105,10 @@ def _project(root: str) -> Iterator[Check]:
     yield from _tried_all("genes", lambda: _genes(project))
     yield from _tried_all("agents", lambda: _agents(project))
     yield _tried("state folder", lambda: _state(project))
+    yield _tried("disk", lambda: _room(project))
     yield _tried("database", lambda: _database(project))
     yield _tried("audit log", lambda: _audit(project))
+    yield _tried("tokens", lambda: _tokens(project))
 
 
 def _genes(project: Project) -> list[Check]:
@@ -167,6 +173,9 @@ def _state(project: Project) -> Check:
         project.telemetry_path,
     ]
     present = [path for path in paths if os.path.lexists(path)]
+    if present and not os.path.isdir(project.state_dir):
+        what = f"no folder: {project.state_dir}"
+        return Check("state folder", "fail", what, "move it away; the next run makes the folder")
     links = [path for path in present if os.path.islink(path)]
     if links:
         return Check(
@@ -182,7 +191,30 @@ def _state(project: Project) -> Check:
         )
     if not present:
         return Check("state folder", "ok", "not there yet; the first run makes it")
+    closed = [path for path in present if not os.access(path, os.W_OK)]
+    if closed:
+        return Check(
+            "state folder",
+            "fail",
+            f"may not be written: {', '.join(os.path.relpath(p, project.root) for p in closed)}",
+            f"chmod -R u+rwX '{project.state_dir}'",
+        )
     return Check("state folder", "ok", f"private: {project.state_dir}")
+
+
+def _room(project: Project) -> Check:
+    place = project.state_dir if os.path.isdir(project.state_dir) else project.root
+    disk = os.statvfs(place)
+    free = disk.f_bavail * disk.f_frsize
+    if free < _LITTLE_ROOM:
+        return Check("disk", "fail", f"{free:,} bytes are free for {place}", "make room")
+    return Check("disk", "ok", f"{free:,} bytes are free")
+
+
+def _tokens(project: Project) -> Check:
+    path = os.path.join(project.state_dir, TOKENS_NAME)
+    count = len(TokenFile(path).tokens())
+    return Check("tokens", "ok", f"{count:,} for the HTTP service" if count else "none yet")
 
 
 def _server(project: Project, url: str) -> Check:

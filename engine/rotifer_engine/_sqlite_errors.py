@@ -21,8 +21,8 @@ _MEANINGS: dict[str, str] = {
     "SQLITE_CORRUPT": "is damaged ({detail}); it was left as it is: restore a copy, or move it "
     "away to start anew",
     "SQLITE_FULL": "has no space left on its disk; make room, then try again",
-    "SQLITE_READONLY": "cannot be written ({detail}); check the permissions of the file and its "
-    "folder",
+    "SQLITE_READONLY": "cannot be written ({detail}); check the permissions of the file, of its "
+    "folder, and of the files of its name and -wal and -shm",
     "SQLITE_CANTOPEN": "cannot be opened ({detail}); check that its folder is there and may be "
     "written",
     # A full disk is met here first: the index of the log beside the file is made before any write.

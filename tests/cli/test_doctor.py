@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -99,6 +100,8 @@ def test_outside_a_project(doctor, monkeypatch, tmp_path):
         ("genes", lambda b: b.put("genes/x/phenotype.json", "{"), "warn"),
         ("agents", lambda b: b.put(".rotifer/agents/x.json", "{"), "warn"),
         ("state folder", lambda b: b.put(".rotifer/audit.jsonl", "", 0o644), "warn"),
+        ("state folder", lambda b: b.put(".rotifer", "", 0o600), "fail"),
+        ("tokens", lambda b: b.put(".rotifer/tokens.json", "{", 0o600), "fail"),
         ("database", lambda b: b.put(".rotifer/playground.db", b"x" * 5000, 0o600), "fail"),
         ("audit log", lambda b: os.makedirs(b.path(".rotifer/audit.jsonl")), "fail"),
     ],
@@ -111,6 +114,36 @@ def test_what_is_ill_is_said(doctor, bench, name, break_it, status):
     assert status == checks[name]["status"]
     assert checks[name]["help"]
     assert (status == "fail") is (code == 1)
+
+
+def test_a_disk_that_is_nearly_full(doctor, bench, monkeypatch):
+    """It is said before a change fails."""
+    real = os.statvfs(bench.root)
+    sizes = {"f_bavail": 3, "f_frsize": 4_096}
+    monkeypatch.setattr(os, "statvfs", lambda _path: SimpleNamespace(**sizes))
+    checks, code = doctor()
+
+    assert 1 == code
+    assert ("fail", "make room") == (checks["disk"]["status"], checks["disk"]["help"])
+    assert "12,288 bytes are free" in checks["disk"]["detail"]
+    sizes.update(f_bavail=real.f_blocks, f_frsize=real.f_frsize)
+    assert "ok" == doctor()[0]["disk"]["status"]
+
+
+def test_a_folder_that_may_not_be_written(doctor, bench, monkeypatch):
+    """What of it may not be is named, the files beside the database, too."""
+    bench.record(1, "keeper", ("one",))
+    bench.put(".rotifer/playground.db-shm", b"", 0o600)
+    for folder in (".rotifer", ".rotifer/agents"):
+        os.chmod(bench.path(folder), 0o700)
+    monkeypatch.setattr(os, "access", lambda path, _mode: not path.endswith("-shm"))
+    state = doctor()[0]["state folder"]
+
+    assert ("fail", "may not be written: .rotifer/playground.db-shm") == (
+        state["status"],
+        state["detail"],
+    )
+    assert "chmod" in state["help"]
 
 
 def test_no_advice_loses_the_memory(doctor, bench):
