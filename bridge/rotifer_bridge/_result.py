@@ -34,6 +34,8 @@ class Step(NamedTuple):
     """What a Hybrid gene asked of the network; None for one that cannot."""
     fuel: int | None = None
     """What a compiled gene used of its fuel; None under Node."""
+    error: str | None = None
+    """Why it gave no answer, where it gave none: others may have answered in its place."""
 
     def to_json(self) -> dict[str, Any]:
         """Its part of the document that ``agent run --json`` prints."""
@@ -45,6 +47,8 @@ class Step(NamedTuple):
         }
         if self.fuel is not None:
             document["fuel"] = self.fuel
+        if self.error is not None:
+            document["error"] = self.error
         if self.network is not None:
             document["network"] = self.network.to_json()
         return document

@@ -127,9 +127,10 @@ class Turns:
             outcome = self._last = text, _answer(runner.name, text)
         except BaseException as error:  # noqa: BLE001 - raised by the caller, once its step is kept
             outcome = error
-        status = "failed" if isinstance(outcome, BaseException) else "ok"
+        why = str(outcome) if isinstance(outcome, BaseException) else None
+        status = "ok" if why is None else "failed"
         took = elapsed_ms(started)
-        step = Step(runner.name, runner.engine, status, took, runner.traffic, runner.fuel)
+        step = Step(runner.name, runner.engine, status, took, runner.traffic, runner.fuel, why)
         return step, outcome
 
     def check_output(self, name: str, output: bytes) -> None:

@@ -63,6 +63,19 @@ def test_the_merges_of_par(play, merge, expected):
     assert [("one", "wasm", "ok"), ("two", "wasm", "ok"), ("echo", "wasm", "ok")] == [s[:3] for s in result.steps]  # fmt: skip
 
 
+def test_a_step_says_why_it_failed(play):
+    """Also where another gene answered in its place, and nobody is told of it otherwise."""
+    genes = {"a": modules.failing(-7), "b": modules.answering('"b"')}
+
+    for kind in ({"type": "Par", "merge": "first"}, {"type": "Try"}, {"type": "TryPool"}):
+        failed, ok = play(genes, kind).steps
+
+        assert ("failed", "ok", None) == (failed.status, ok.status, ok.error)
+        assert failed.error.startswith("gene 'a' ")
+        assert failed.error == failed.to_json()["error"]
+        assert "error" not in ok.to_json()
+
+
 def test_first_is_the_first_success_in_branch_order(play):
     """A branch that fails is passed over, whoever is faster."""
     genes = {"a": modules.failing(-7), "b": modules.meeting("b", "c"), "c": modules.meeting("c", "b")}  # fmt: skip

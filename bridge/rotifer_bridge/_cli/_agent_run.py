@@ -214,7 +214,7 @@ def perform(options: RunOptions, launched: Launched | None = None) -> int:
             result = _run(agent, value, time_limit, options)
         except RotiferError as error:
             if options.verbose:
-                _show_steps(error.steps)
+                _show_steps(error.steps, str(error))
             raise
         _show(result, options)
     return 0
@@ -368,10 +368,13 @@ def _show(result: RunResult, options: RunOptions) -> None:
         note(f"done in {result.duration_ms:.1f} ms")
 
 
-def _show_steps(steps: Sequence[Step]) -> None:
+def _show_steps(steps: Sequence[Step], told: str | None = None) -> None:
+    """The steps for ``--verbose``; ``told`` is the error that is shown in any case."""
     for number, step in enumerate(steps, 1):
         what = spent(step.engine, step.duration_ms, step.fuel)
         note(f"[{number}/{len(steps)}] {step.gene}: {step.status} ({what})")
+        if step.error is not None and step.error != told:
+            note(f"      {step.error}")
         if step.network is not None:
             _show_traffic(step.gene, step.network)
 
