@@ -6,18 +6,20 @@ a limit on its time, and it is gone when this function returns.
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import select
-import signal
 import time
-from typing import Any, cast
 
 from rotifer_bridge._failure import NO_MEMORY, limits_met
 from rotifer_bridge._node import Node, old_node, too_old
 from rotifer_bridge._sandbox import DATA_BYTES
 from rotifer_bridge._transformer_start import FLAGS, Transformer, take_ahead
+from rotifer_engine.quick import dumps, loads
+
+TYPE_CHECKING = False  # `typing` is slow to import (rotifer_engine.quick)
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["Ended", "transform"]
 
@@ -56,7 +58,7 @@ def transform(node: str, files: list[dict[str, str]], *, deadline: float) -> lis
         Ended: Node did, without an answer.
         RuntimeError: it gave no answer; the text says why.
     """
-    request = json.dumps({"files": files}).encode()
+    request = dumps({"files": files}).encode()
     for flags in (FLAGS, FLAGS[1:]):
         process = take_ahead(node) or Transformer(node, flags)
         answer, status, words = _attempt(process, request, deadline)
@@ -74,12 +76,13 @@ def transform(node: str, files: list[dict[str, str]], *, deadline: float) -> lis
 
 def _outcomes(node: str, answer: bytes) -> list[dict[str, Any]]:
     try:
-        told = json.loads(answer)
+        told = loads(answer.decode())
         if too_old(told["node"]):
             raise old_node(Node(node, "the rules of 'rotifer doctor'"), told["node"])
-        return cast("list[dict[str, Any]]", told["files"])
+        made: list[dict[str, Any]] = told["files"]
     except (ValueError, TypeError, KeyError, RecursionError):
         raise RuntimeError(f"it answered {answer[:80]!r}; is it Node?") from None
+    return made
 
 
 def _attempt(
@@ -131,5 +134,7 @@ def _read_line(fd: int, deadline: float) -> bytes | None:
 
 def _ending(status: int) -> str:
     if status < 0:
+        import signal
+
         return f"signal {signal.Signals(-status).name}"
     return f"exit code {status}"
