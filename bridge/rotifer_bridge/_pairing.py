@@ -26,7 +26,9 @@ __all__ = ["Pairing"]
 # another program that computes on the same processor holds it for milliseconds.
 _TOO_LONG_NS = 200_000
 _PAUSE = 1.0  # seconds until a processor is asked for again: asking takes as long as a call
-_RESPITE = 2.0  # seconds until a pairing is tried again: it is given up within a fortieth of that
+# Seconds until a pairing is tried again that was given up: each time twice as many, up to the
+# last; and the first again once it has held for a while.
+_RESPITES = (0.25, 2.0)
 _NNG_THREADS = frozenset({"nng:poll:epoll", "nng:task"})
 
 
@@ -42,6 +44,8 @@ class Pairing:
         self.held = False
         """Whether the worker is paired now."""
         self._again = 0.0  # when to pair again after it was given up, by `monotonic`
+        self._respite = _RESPITES[0]
+        self._since = 0.0  # when it was paired
         self._waited = (0, 0)
 
     def enter(self) -> None:
@@ -63,23 +67,38 @@ class Pairing:
         elif self.pid and not self.held and monotonic() >= self._again:
             self.held = _place.gather(self)
             if self.held:
-                self._waited = self._wait()
+                self._waited, self._since = self._wait(), monotonic()
 
     def leave(self) -> None:
         """The run has ended. Stays paired: the next run finds it so."""
         with _place.lock:
             _place.running.discard(self)
 
+    @property
+    def changes(self) -> bool:
+        """Whether there may be something to `check` while a run goes on."""
+        return self.held or len(_place.running) == 1
+
     def check(self) -> None:
-        """Give the pairing up for a while where the worker waits too long for its processor."""
-        if self.held:
-            waited = self._wait()
-            time, turns = waited[0] - self._waited[0], waited[1] - self._waited[1]
-            self._waited = waited
-            if time > _TOO_LONG_NS * max(turns, 1):
-                with _place.lock:
-                    self._again = monotonic() + _RESPITE
-                    self.part()
+        """Give the pairing up for a while where the worker waits too long for its processor.
+
+        And pair again when that is over.
+        """
+        if not self.held:
+            with _place.lock:
+                self._settle()
+            return
+        waited = self._wait()
+        time, turns = waited[0] - self._waited[0], waited[1] - self._waited[1]
+        self._waited = waited
+        if time > _TOO_LONG_NS * max(turns, 1):
+            with _place.lock:
+                now = monotonic()
+                if now - self._since > _RESPITES[1]:
+                    self._respite = _RESPITES[0]
+                self._again = now + self._respite
+                self._respite = min(2 * self._respite, _RESPITES[1])
+                self.part()
 
     def part(self) -> None:
         """Let the scheduler place the worker again; the caller holds the lock."""

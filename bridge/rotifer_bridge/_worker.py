@@ -279,7 +279,7 @@ class Worker:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise timed_out(self.name, time_limit)
-            patience = min(left, _GLANCE) if self._pairing.held else left
+            patience = min(left, _GLANCE) if self._pairing.changes else left
             ready = {fd for fd, _ in self._poll.poll(patience * 1000 + 1)}
             if not ready:
                 self._pairing.check()

@@ -6,8 +6,11 @@ import json
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
+
+from rotifer_bridge import _pairing
 
 # In a process of its own: what has run an agent has its processor already.
 SCRIPT = """
@@ -113,3 +116,49 @@ def test_nng_stops_nobody_on_the_shared_processor(bench):
     assert seen["held"]
     assert {"nng:task": batch, "nng:poll:epoll": batch} == seen["together"]
     assert {"nng:task": normal, "nng:poll:epoll": normal} == seen["apart"]
+
+
+class Place:
+    """A processor that is always free."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.running = set()
+
+    def gather(self, _pairing):
+        """Moved."""
+        return True
+
+    def spread(self, _pairing):
+        """Moved back."""
+
+
+def test_what_was_given_up_is_tried_again(monkeypatch):
+    """After a quarter of a second, twice as long each time, two at most; from anew when it held."""
+    now = 100.0
+    monkeypatch.setattr(_pairing, "monotonic", lambda: now)
+    monkeypatch.setattr(_pairing, "_place", Place())
+    pairing = _pairing.Pairing(0)
+    waited, turns = 0, 0
+    monkeypatch.setattr(pairing, "_wait", lambda: (waited, turns))
+    pairing.enter()
+    pairing.found(1)
+
+    def after(kept):
+        """How long it is given up for, if the worker has to wait when it was paired so long."""
+        nonlocal now, waited, turns
+        now, waited, turns = now + kept, waited + 300_000, turns + 1
+        pairing.check()
+        assert not pairing.held
+        began = now
+        while not pairing.held:
+            assert pairing.changes
+            now += 1 / 16
+            pairing.check()
+        return now - began
+
+    assert [0.25, 0.5, 1.0, 2.0, 2.0] == [after(1 / 8) for _ in range(5)]
+    assert [0.25, 0.5] == [after(3), after(1 / 8)]
+    waited, turns = waited + 190_000, turns + 1
+    pairing.check()
+    assert pairing.held
