@@ -84,6 +84,11 @@ def open_socket(host: str, port: int) -> socket.socket:
                 f"port {port} of {host} is in use by another program",
                 help="choose another one, or --port 0 for one that is free",
             ) from None
+        if error.errno == errno.EADDRNOTAVAIL:
+            raise UsageError(
+                f"--host: {shown(host)} is no address of this machine",
+                help="give one of its addresses or names, or leave --host out",
+            ) from None
         raise UsageError(
             f"cannot listen on port {port} of {host}: {(error.strerror or str(error)).lower()}",
             help="ports below 1024 need a privilege; --port 0 takes one that is free",

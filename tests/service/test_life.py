@@ -153,6 +153,7 @@ def test_a_port_in_use(cell):
     ("words", "said"),
     [
         (["--host", "no.such.host.invalid"], "cannot be resolved"),
+        (["--host", "203.0.113.9"], "is no address of this machine"),
         (["--host", "192.0.2.1"], "cannot listen on port 0 of 192.0.2.1"),
         (["--port", "65536"], "65536"),
         (["--token-file", "no/such/t.json"], "there is no folder"),
@@ -207,7 +208,7 @@ def test_without_tokens_nobody_is_let_in(cell):
     os.unlink(cell.tokens.path)
     service = cell.serve()
 
-    assert "there are no tokens" in service.log()
+    assert "there are no tokens in " in service.log()
     assert 401 == service.ask("GET", "/agents", token=cell.deployer).status
 
 

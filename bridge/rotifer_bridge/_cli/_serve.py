@@ -23,7 +23,10 @@ def _serve(*, host: str, port: int, token_file: str | None, verbose: bool) -> in
     project = Project.find()
     tokens = opened_tokens(project, token_file)
     if not tokens.tokens():
-        warn("there are no tokens, so nobody is let in; make one: rotifer token create --help")
+        warn(
+            f"there are no tokens in {tokens.path}, so nobody is let in; "
+            "make one: rotifer token create --help"
+        )
     try:
         from rotifer_bridge._service_app import make_app
         from rotifer_bridge._service_server import address_of, is_loopback, open_socket, serve
