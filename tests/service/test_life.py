@@ -153,8 +153,7 @@ def test_a_port_in_use(cell):
     ("words", "said"),
     [
         (["--host", "no.such.host.invalid"], "cannot be resolved"),
-        (["--host", "203.0.113.9"], "is no address of this machine"),
-        (["--host", "192.0.2.1"], "cannot listen on port 0 of 192.0.2.1"),
+        (["--host", "192.0.2.1"], "'192.0.2.1' is no address of this machine"),
         (["--port", "65536"], "65536"),
         (["--token-file", "no/such/t.json"], "there is no folder"),
     ],
