@@ -15,6 +15,7 @@ from rotifer_bridge._result import ignore
 from rotifer_bridge._wasm import WasmGene
 from rotifer_engine import ERROR_CODES
 from rotifer_engine.conformance import ask_layers, deploy
+from rotifer_engine.quick import dumps
 
 if TYPE_CHECKING:
     from rotifer_engine import Caller
@@ -92,7 +93,7 @@ def _call(step: Step) -> str:
     request = dict(step.request)
     if isinstance(request.get("value"), bytes):
         request["value"] = binascii.b2a_base64(request["value"], newline=False).decode("ascii")
-    text = json.dumps(request, separators=(",", ":"))
+    text = dumps(request)
     return f"[{_CALLS.index(step.call)},{len(text)},{text}]"
 
 

@@ -26,6 +26,7 @@ from rotifer_bridge._gateway_rules import (
     parse_network,
 )
 from rotifer_bridge.errors import RunError
+from rotifer_engine.quick import dumps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,8 +46,6 @@ _METHOD = re.compile(r"[A-Z]{1,20}")
 _NOT_OURS = frozenset({"CONNECT", "TRACE"})
 _HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,200}")
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
-
-_dumps = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Traffic(NamedTuple):
@@ -279,7 +278,7 @@ class Gateway:
         self._send(run, {"id": number, "error": told}, b"")
 
     def _send(self, run: int, head: dict[str, Any], body: bytes) -> None:
-        line = _dumps(head).encode("ascii") + b"\n"
+        line = dumps(head).encode("ascii") + b"\n"
         frame = b"".join(((len(line) + len(body)).to_bytes(4, "big"), line, body))
         with self._sending:
             if run != self._run:

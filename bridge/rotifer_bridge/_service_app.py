@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from time import perf_counter
@@ -22,6 +21,7 @@ from rotifer_bridge._service_calls import CALLS, Call
 from rotifer_bridge._service_errors import Refused, error_body, fault_of, status_of
 from rotifer_bridge._service_openapi import openapi_document
 from rotifer_bridge._service_state import Asked, State
+from rotifer_engine.quick import encoder
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HEAD_BYTES", "make_app"]
 
+_encode = encoder(allow_nan=False)
 HEAD_BYTES = 32 * 1024
 """The most bytes of a request's head [ours]."""
 
@@ -246,4 +247,4 @@ def _found(state: State, call: Call, asked: Sequence[Asked], log: Log) -> Sequen
 
 
 def _dumps(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
+    return _encode(value).encode("ascii")

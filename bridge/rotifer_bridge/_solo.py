@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Self
 
 from rotifer_bridge._failure import REFUSAL, is_refusal, refusal, unreadable
@@ -13,6 +12,7 @@ from rotifer_bridge._result import ignore
 from rotifer_bridge._runnable import gene_fault
 from rotifer_bridge._warm import gateway_of, hand_over, start_worker
 from rotifer_bridge.errors import GeneError, UsageError
+from rotifer_engine.quick import encoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ __all__ = ["ENTRY_POINTS", "Solo", "check_runnable"]
 ENTRY_POINTS = ("express", "default", "main")
 """The names that the function may have where no agent runs it, in order."""
 
-_dumps = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+_dumps = encoder(allow_nan=False)
 
 
 def check_runnable(gene: Gene, *, sandbox: bool, trust_unsigned: bool) -> None:

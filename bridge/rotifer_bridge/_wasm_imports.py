@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from rotifer_bridge._log import RUN_LIMIT
 from rotifer_bridge._wasm_host import HostFunction
 from rotifer_bridge._wasm_memory import TOO_SMALL, memory_call
 from rotifer_bridge._wasm_wasi import WASI_FUNCTIONS
+from rotifer_engine.quick import dumps
 
 if TYPE_CHECKING:
     from rotifer_bridge._wasm_run import Run
@@ -19,8 +19,6 @@ __all__ = ["HOST_FUNCTIONS"]
 _MAX_KEY = 65_536  # bytes of a context key
 
 _LEVELS = (b"debug: ", b"", b"warn: ", b"error: ")
-
-_dumps = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def _log(run: Run, pointer: int, size: int) -> None:
@@ -46,7 +44,7 @@ def _read_context(run: Run, key_at: int, key_size: int, out: int, room: int) -> 
     field = _CONTEXT.get(run.read(key_at, key_size))
     if field is None:
         return 0
-    text = _dumps(field(run)).encode("ascii")
+    text = dumps(field(run)).encode("ascii")
     if len(text) > room or not run.inside(out, room):
         return TOO_SMALL
     run.write(out, text)

@@ -7,7 +7,6 @@ have.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from rotifer_engine import (
     StorageError,
     decode_value,
 )
+from rotifer_engine.quick import dumps
 
 if TYPE_CHECKING:
     from rotifer_bridge._wasm_run import Run
@@ -35,8 +35,6 @@ USED_UP = -4
 """The run's deadline has passed, or its fuel is at its end."""
 MAX_REQUEST = 4 * 1024 * 1024
 """The longest request [ours]: a value of 1 MiB takes a third of it."""
-
-_dumps = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def memory_call(op: str) -> Callable[[Run, int, int, int, int], int]:
@@ -125,7 +123,7 @@ def _entries(found: list[Entry]) -> bytes:
 
 def _tell(run: Run, code: str, message: str, out: int, room: int) -> None:
     """Put the envelope where it fits; a gene may hand it on as its own output."""
-    told = _dumps({REFUSAL: {"code": code, "message": message}}).encode("ascii")
+    told = dumps({REFUSAL: {"code": code, "message": message}}).encode("ascii")
     if not run.inside(out, room) or len(told) > room:
         return
     run.write(out, told + b"\0" if len(told) < room else told)

@@ -34,6 +34,7 @@ from rotifer_engine._input import (
 from rotifer_engine._policy import AccessPolicy, RetentionPolicy
 from rotifer_engine._time import format_time, parse_time
 from rotifer_engine.errors import InvalidInput
+from rotifer_engine.quick import dumps
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -113,7 +114,7 @@ def write_entries(
 
 
 def _line(fields: dict[str, object]) -> bytes:
-    return json.dumps(fields, separators=(",", ":")).encode("ascii") + b"\n"
+    return dumps(fields).encode("ascii") + b"\n"
 
 
 def _entry_line(entry: Entry) -> bytes:

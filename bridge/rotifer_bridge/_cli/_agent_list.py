@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from rotifer_bridge._cli._output import note, say, write_error
+from rotifer_engine.quick import dumps
 
 __all__ = ["command"]
 
@@ -25,9 +26,7 @@ def _list(as_json: bool) -> int:
     faults += duplicate_names(found)
     found.sort(key=lambda record: (record.name, record.id))
     if as_json:
-        import json
-
-        say(json.dumps({"agents": [record.document for record in found]}, separators=(",", ":")))
+        say(dumps({"agents": [record.document for record in found]}))
     elif found:
         rows = [
             [r.name, r.state, ", ".join(r.genome) or "(empty)", r.composition["type"], r.id]

@@ -11,6 +11,7 @@ import click
 from rotifer_bridge._cli._output import note, say
 from rotifer_bridge._names import did_you_mean, shown, typed
 from rotifer_bridge.errors import AgentError, UsageError
+from rotifer_engine.quick import dumps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,11 +79,9 @@ def _list(name: str, category: str | None, sort: str, as_json: bool) -> None:
 
 def _print_json(head: dict[str, object], entries: Iterator[EntrySummary]) -> None:
     """One document, written as its entries come."""
-    import json
-
     from rotifer_engine import format_time
 
-    say(json.dumps(head, separators=(",", ":"))[:-1] + ',"entries":[', end="")
+    say(dumps(head)[:-1] + ',"entries":[', end="")
     comma = ""
     for entry in entries:
         fields = {
@@ -92,7 +91,7 @@ def _print_json(head: dict[str, object], entries: Iterator[EntrySummary]) -> Non
             "createdBy": entry.created_by,
             "updatedAt": format_time(entry.updated_at),
         }
-        say(comma + json.dumps(fields, separators=(",", ":")), end="")
+        say(comma + dumps(fields), end="")
         comma = ","
     say("]}")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from rotifer_bridge._cli._agent_memory import opened
 from rotifer_bridge._cli._output import flush, note, say
 from rotifer_bridge._known_genes import names_by_identity, short_identity
 from rotifer_bridge._names import shown
+from rotifer_engine.quick import dumps
 
 if TYPE_CHECKING:
     from rotifer_engine._trail import Trail
@@ -41,7 +41,7 @@ def _print_new(trail: Trail, genes: dict[str, str] | None) -> int:
     count = 0
     for fields in trail.read():
         count += 1
-        say(json.dumps(fields, separators=(",", ":")) if genes is None else _line(fields, genes))
+        say(dumps(fields) if genes is None else _line(fields, genes))
     flush()  # who follows wants to see it now
     return count
 

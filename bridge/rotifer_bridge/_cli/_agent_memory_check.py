@@ -8,6 +8,7 @@ import click
 
 from rotifer_bridge._cli._agent_memory import open_memory
 from rotifer_bridge._cli._output import say
+from rotifer_engine.quick import dumps
 
 if TYPE_CHECKING:
     from rotifer_engine import Report
@@ -19,8 +20,6 @@ def _check(name: str, as_json: bool) -> int:
     with open_memory(name) as memory:
         report = memory.check()
     if as_json:
-        import json
-
         document = {
             "ok": report.ok,
             "findings": [finding._asdict() for finding in report.findings],
@@ -33,7 +32,7 @@ def _check(name: str, as_json: bool) -> int:
             "tornLines": report.torn_lines,
             "logWhole": report.log_whole,
         }
-        say(json.dumps(document, separators=(",", ":")))
+        say(dumps(document))
     else:
         _print(report)
     return 0 if report.ok else 1

@@ -9,6 +9,7 @@ import click
 
 from rotifer_bridge._cli._guard import Terminated
 from rotifer_bridge._cli._output import note, say
+from rotifer_engine.quick import dumps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,9 +49,7 @@ def _conformance(stores: tuple[str, ...], doors: str | None, as_json: bool) -> i
     with _orderly():
         report = check_doors(wanted, places, on_cell=told)
     if as_json:
-        import json
-
-        say(json.dumps(report.to_json(), separators=(",", ":")))
+        say(dumps(report.to_json()))
         for line in _shown(report.first_difference()):
             note(line)
     else:

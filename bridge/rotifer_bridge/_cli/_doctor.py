@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from rotifer_bridge._cli._output import say
+from rotifer_engine.quick import dumps
 
 __all__ = ["command"]
 
@@ -16,10 +17,8 @@ def _doctor(as_json: bool) -> int:
     checks = examine()
     failed = any(check.status == "fail" for check in checks)
     if as_json:
-        import json
-
         document = {"ok": not failed, "checks": [check._asdict() for check in checks]}
-        say(json.dumps(document, separators=(",", ":")))
+        say(dumps(document))
     else:
         room = max(len(check.name) for check in checks)
         for check in checks:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from rotifer_bridge._cli._output import say, warn
+from rotifer_engine.quick import dumps
 
 __all__ = ["command"]
 
@@ -19,9 +20,7 @@ def _info(gene: str, as_json: bool) -> None:
         warn(line)
     facts = gene_facts(found)
     if as_json:
-        import json
-
-        say(json.dumps(facts.to_json(), separators=(",", ":")))
+        say(dumps(facts.to_json()))
         return
     rows = [
         ("Gene", facts.name),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from rotifer_bridge._cli._output import note, say, write_error
+from rotifer_engine.quick import dumps
 
 __all__ = ["command"]
 
@@ -24,9 +25,7 @@ def _list(as_json: bool) -> int:
         except RotiferError as error:
             faults.append(error)
     if as_json:
-        import json
-
-        say(json.dumps({"genes": [facts.to_json() for facts in found]}, separators=(",", ":")))
+        say(dumps({"genes": [facts.to_json() for facts in found]}))
     elif found:
         rows = [
             [

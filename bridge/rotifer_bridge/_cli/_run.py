@@ -17,6 +17,7 @@ from rotifer_bridge._cli._agent_run import (
 )
 from rotifer_bridge._cli._grant_options import grant_options, granted
 from rotifer_bridge._cli._output import note, say, say_json, warn
+from rotifer_engine.quick import dumps
 
 if TYPE_CHECKING:
     from rotifer_bridge._gene import Gene
@@ -80,11 +81,9 @@ def _run(  # noqa: PLR0917 - click hands over one argument an option
         took = (perf_counter() - started) * 1000
         _check(found, "outputSchema", output)
         if as_json:
-            import json
-
             fuel = {} if solo.fuel is None else {"fuel": solo.fuel}
             document = {"gene": found.name, "engine": solo.engine, "output": output, **fuel}
-            say(json.dumps({**document, "durationMs": round(took, 3)}, separators=(",", ":")))
+            say(dumps({**document, "durationMs": round(took, 3)}))
         elif not (sys.stdout.isatty() and _display(solo, output, min(seconds, DISPLAY_LIMIT))):
             say_json(output)
         if verbose:

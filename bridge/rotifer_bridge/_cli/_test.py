@@ -12,6 +12,7 @@ from rotifer_bridge._cli._grant_options import GRANT_FLAGS, grant_options, grant
 from rotifer_bridge._cli._output import flush, note, say, styled, warn, write_error
 from rotifer_bridge._text import lines, printable, table
 from rotifer_bridge.errors import GeneError, RotiferError, UsageError
+from rotifer_engine.quick import dumps
 
 if TYPE_CHECKING:
     from rotifer_bridge._project import Project
@@ -71,11 +72,9 @@ def _once(project: Project, gene: str | None, options: _Options) -> int:
         reports.append(_one(project, name, options, required=gene is not None))
     passed = all(_passed(report, options) for report in reports)
     if options.as_json:
-        import json
-
         found = [report.to_json(passed=_passed(report, options)) for report in reports]
         document = found[0] if gene is not None else {"passed": passed, "genes": found}
-        say(json.dumps(document, separators=(",", ":")))
+        say(dumps(document))
     elif gene is None:
         if reports:
             say("")

@@ -11,6 +11,7 @@ from rotifer_bridge._cli._output import OutputError, flush, need_stdout, note, s
 from rotifer_bridge._names import check_domain, shown
 from rotifer_bridge.errors import RotiferError, UsageError
 from rotifer_engine.layers import LIMITS
+from rotifer_engine.quick import dumps
 
 if TYPE_CHECKING:
     from rotifer_bridge._project import Project
@@ -180,10 +181,8 @@ def _list(as_json: bool, token_file: str | None) -> None:
     tokens = list(opened_tokens(Project.find(), token_file).tokens().values())
     now = SystemClock().now_ms()
     if as_json:
-        import json
-
         listed = [{**token.to_json(), "expired": _is_over(token, now)} for token in tokens]
-        say(json.dumps({"tokens": listed}, separators=(",", ":")))
+        say(dumps({"tokens": listed}))
         return
     if not tokens:
         note("no tokens yet; make one: rotifer token create --actor NAME")

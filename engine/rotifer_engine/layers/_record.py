@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import NamedTuple
 
 from rotifer_engine._audit import ACTIONS
 from rotifer_engine.layers._table import layer_of_row
+from rotifer_engine.quick import dumps
 
 __all__ = ["LayerRecord", "LayerRow"]
 
@@ -68,4 +68,4 @@ class LayerRecord(NamedTuple):
             "result": result,
             "code": code,
         }
-        return json.dumps(fields, separators=(",", ":"))
+        return dumps(fields)
